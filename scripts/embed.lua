@@ -13,8 +13,7 @@ local function escape(byte)
   return quoted[byte] or string.format("\\%03o", byte:byte())
 end
 
--- One string literal a line: what a compiler must take is 4095 bytes a
--- literal, so the text is an array of its own, not a member of the table.
+-- A string literal a line, so that the file can be read next to its source.
 local function write_text(out, index, text)
   out:write("static const char text_", index, "[] =\n")
   for line in text:gmatch("[^\n]*\n?") do
