@@ -1,0 +1,342 @@
+/* backend.h: what a device can do: one slot per kernel family.
+ *
+ * Filled by cpu/cpu.c and by cuda/cuda.cu; files with equal stems are twins
+ * and fill the same slots.  A kernel knows counts, strides and pointers; it
+ * allocates nothing and cannot fail.  All checks pass before a slot is called.
+ * Must not know: tensors, gradients, who asks.
+ *
+ * Rules of all slots
+ *   - strides count elements, are >= 0 unless a slot says otherwise, and 0
+ *     broadcasts; data points at the first element.  No count is 0 unless a
+ *     slot says so; axes is at least 1.
+ *   - what is written equals one of the operands in place and layout or
+ *     shares no element with it.
+ *   - how work is cut depends on the shape alone: the same bits for any
+ *     number of threads.
+ *   - a slot that returns bool returns false when the stop flag was seen;
+ *     what it was to write is then half done.
+ *   - `room` slots are pure: bytes of scratch that the job needs, 0 for none;
+ *     scratch is 64-aligned memory of the device.
+ *   - on a device with a queue a slot may return before the work is done;
+ *     only `read` and `wait` wait, and what returns a value.
+ */
+#ifndef TENSUS_BACKEND_H
+#define TENSUS_BACKEND_H
+
+#include "ground/pool.h"
+#include "rows/rows.h"
+#include "value/philox.h"
+#include "value/shape.h"
+
+enum {
+  FOLD_LANES = 64,   /* sums of a chunk that run side by side */
+  FOLD_CHUNK = 4096, /* elements per partial value: 16 KiB of f32, half an L1 */
+  MAX_LEAVES = 8,    /* out, x, y, z, r, g, and two to spare */
+  MAX_STEPS = 1      /* of a program; a window of deferred steps raises it */
+};
+
+/* ---- pointwise programs: pointwise.c, pointwise.cu ---- */
+
+/* A strided array, or one number where data is NULL. */
+typedef struct Leaf {
+  char *data;
+  Dtype dtype;
+  int64_t stride[MAX_RANK];
+  double number; /* data == NULL: the value, in a float program ... */
+  int64_t whole; /* ... and in an integer one */
+} Leaf;
+
+/* Which column of a row a step runs. */
+typedef enum Reading { READ_VALUE, READ_GX, READ_GY, READ_GZ } Reading;
+
+/* leaf[out] = row(leaf[in[0]], leaf[in[1]], leaf[in[2]]), or what becomes of g
+ * with in = x, y, z, r, g; in[i] < 0: not read by this column. */
+typedef struct Step {
+  OpId op;
+  Reading reading;
+  int8_t out;
+  int8_t in[5];
+} Step;
+
+/* Elementwise steps over one iteration space.  Operands are converted to
+ * `compute` (f32, f64, i32 or i64) as they are loaded, and results to the
+ * dtype of their leaf as they are stored: narrower integers wrap, floats round
+ * once, bool is "not 0". */
+typedef struct Program {
+  int axes; /* fused; the last one is walked in the inner loop */
+  int64_t size[MAX_RANK];
+  Dtype compute;
+  int leaves, steps;
+  Leaf leaf[MAX_LEAVES];
+  Step step[MAX_STEPS];
+} Program;
+
+/* ---- copies and fills: copy.c, copy.cu ---- */
+
+/* dst = src, any two dtypes (API.md 3: float to integer truncates, saturates,
+ * NaN gives 0; to bool "not 0"; integers wrap; to float rounds to nearest).
+ * src may be a number.  Same dtypes move bits. */
+typedef struct Move {
+  int axes;
+  int64_t size[MAX_RANK];
+  Leaf dst, src;
+} Move;
+
+/* dst[i] = first + i step, computed in f64 (or i64 for integer dtypes);
+ * dst[count - 1] = last when `ends` */
+typedef struct Ramp {
+  Dtype dtype;
+  int64_t count;
+  char *dst; /* contiguous */
+  double first, step, last;
+  int64_t whole_first, whole_step;
+  bool ends;
+} Ramp;
+
+/* ---- reductions: reduce.c, reduce.cu ---- */
+
+typedef enum FoldId {
+#define FOLD(name, ...) FOLD_##name,
+#include "rows/fold.def"
+  FOLD_COUNT
+} FoldId;
+
+/* dst (kept) = fold of src (kept, gone) over the gone axes, computed in
+ * `compute` in the order of rows/fold.def.  `gone` may be 0 axes (one
+ * element), and a gone size may be 0: then dst is the start value. */
+typedef struct Reduce {
+  FoldId fold;
+  Dtype compute, in, out;
+  const char *src;
+  char *dst;
+  int kept, gone; /* axes, fused; each may be 0 */
+  int64_t kept_size[MAX_RANK], kept_src[MAX_RANK], kept_dst[MAX_RANK];
+  int64_t gone_size[MAX_RANK], gone_src[MAX_RANK];
+  void *scratch;
+} Reduce;
+
+/* dst (i64, kept) = position, from `base`, of the extreme element among the
+ * gone ones in row-major order; first of ties, first NaN before all. */
+typedef struct ArgExtreme {
+  Reduce at;   /* fold, compute, scratch unused; out is i64 */
+  bool greatest;
+  int64_t base;
+} ArgExtreme;
+
+/* ---- positions: index.c, index.cu ---- */
+
+/* Over the space `size`, with p = index[i] - base:
+ *   gather    other[i] = data[i without axis `along`, p]
+ *   scatter   data[.., p] = other[i], in row-major order: the last one wins
+ *   add       data[.., p] += other[i], in that order (f16 and bf16: each sum is
+ *             rounded once per addition)
+ * Axes are not fused; data_stride[along] is the step of one position. */
+typedef struct Pick {
+  int axes, along;
+  int64_t size[MAX_RANK];
+  Dtype dtype; /* of data and other */
+  char *data, *other;
+  const char *index; /* i64 */
+  int64_t data_stride[MAX_RANK], other_stride[MAX_RANK];
+  int64_t index_stride[MAX_RANK];
+  int64_t base;
+} Pick;
+
+/* ---- products: gemm.c, gemm.cu ---- */
+
+/* c (batch, m, n) = a (batch, m, k) b (batch, k, n); any strides >= 0; k may
+ * be 0.  dtype f32, f64, or an integer (wraps).  c overlaps nothing. */
+typedef struct Product {
+  Dtype dtype;
+  int64_t batch, m, n, k;
+  const char *a, *b;
+  char *c;
+  int64_t a_batch, a_row, a_col;
+  int64_t b_batch, b_row, b_col;
+  int64_t c_batch, c_row, c_col;
+  void *scratch;
+} Product;
+
+/* ---- convolutions and pools: conv.c, pool2d.c ---- */
+
+typedef enum ConvWhat { CONV_VALUE, CONV_TO_X, CONV_TO_WEIGHT } ConvWhat;
+
+/* f32 or f64, all arrays contiguous; [0] is the vertical axis.
+ *   x (batch, in, size)   w (out, in / groups, kernel)   y (batch, out, result)
+ *   VALUE      y = conv(x, w) + bias (out) unless NULL
+ *   TO_X       x = transposed conv of y with w
+ *   TO_WEIGHT  w = sum over batch and places of x times y
+ * result = (size + 2 pad - dilation (kernel - 1) - 1) / stride + 1 > 0. */
+typedef struct Conv2d {
+  Dtype dtype;
+  ConvWhat what;
+  int64_t batch, in, out, groups;
+  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2], result[2];
+  char *x, *w, *y;
+  const char *bias;
+  void *scratch;
+} Conv2d;
+
+/* y (planes, result) = greatest of each window of x (planes, size), first of
+ * ties, NaN wins; at (planes, result), i64: its place, row-major in the plane,
+ * from 0.  Padding is never picked; each window holds an element.  f32, f64. */
+typedef struct Pool2d {
+  Dtype dtype;
+  int64_t planes;
+  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2], result[2];
+  const char *x;
+  char *y, *at;
+} Pool2d;
+
+/* ---- rows of numbers: rows.c, rows.cu; f32 or f64, contiguous (rows, n),
+ *      n >= 1.  Sums in the order of rows/fold.def ---- */
+
+/* y = softmax of each row of x; `log`: its logarithm.  A row of -inf: NaN. */
+typedef struct Softmax {
+  Dtype dtype;
+  bool log;
+  int64_t rows, n;
+  const char *x; /* value: x.  pull: the result r */
+  const char *g; /* pull only */
+  char *y;       /* value, or gx = r (g - sum(g r)), or g - e^r sum(g) */
+} Softmax;
+
+/* y = log(sum(e^x)) (rows); all -inf: -inf. */
+typedef struct LogSumExp {
+  Dtype dtype;
+  int64_t rows, n;
+  const char *x;
+  char *y;
+} LogSumExp;
+
+/* y = (x - mean) rstd w + b; w, b (n) or NULL.  mean, rstd (rows) are written
+ * by the value and read by the pull.
+ * pull: gx, and gw (n), gb (n) unless NULL; with h = g w, v = (x - mean) rstd:
+ *   gx = rstd (h - mean(h) - v mean(h v)), gw = sum(g v), gb = sum(g) */
+typedef struct LayerNorm {
+  Dtype dtype;
+  int64_t rows, n;
+  double eps;
+  const char *x, *w, *b, *g;
+  char *y, *mean, *rstd, *gx, *gw, *gb;
+  void *scratch; /* pull */
+} LayerNorm;
+
+/* loss[i] = log(sum(e^x[i])) - x[i, label - base] and lse[i] = the logarithm;
+ * a label equal to `ignore` (as stored) gives loss 0.
+ * pull: gx[i, j] = g[i] (e^(x - lse) - [j is the label]), 0 where ignored;
+ * g has stride g_stride (0: one for all). */
+typedef struct CrossEntropy {
+  Dtype dtype;
+  int64_t rows, n, base, ignore, g_stride;
+  const char *x, *g;
+  const char *label; /* i64 (rows) */
+  char *loss, *lse, *gx;
+} CrossEntropy;
+
+/* ---- random: random.c, random.cu ---- */
+
+typedef enum DrawWhat {
+  DRAW_UNIFORM,   /* [a, b); f32: 24 bits, f64: 53 bits */
+  DRAW_NORMAL,    /* mean a, deviation b (Box and Muller 1958) */
+  DRAW_BERNOULLI, /* 1 with probability a, else 0 */
+  DRAW_INTEGERS   /* whole `low` .. `high`, unbiased; i64 and i32 */
+} DrawWhat;
+
+/* Element i of dst (contiguous) depends on the generator and i alone: 32-bit
+ * types take word i % 4 of block i / 4; 64-bit types words 2 (i % 2) and the
+ * next of block i / 2 (integers too). */
+typedef struct Draw {
+  DrawWhat what;
+  Dtype dtype; /* floats f32, f64 */
+  int64_t count;
+  char *dst;
+  Philox generator;
+  double a, b;
+  int64_t low, high;
+} Draw;
+
+/* ---- optimiser steps: update.c, update.cu; f32, f64, contiguous; formulas in
+ *      rows/update.def ---- */
+
+typedef struct Sgd {
+  Dtype dtype;
+  int64_t count;
+  char *p, *buffer; /* buffer NULL: no momentum */
+  const char *g;
+  double lr, momentum, dampening, decay;
+  bool nesterov, first;
+} Sgd;
+
+typedef struct Adam {
+  Dtype dtype;
+  int64_t count, step; /* step counts from 1 */
+  char *p, *m, *v;
+  const char *g;
+  double lr, beta1, beta2, eps, decay;
+  bool decoupled;
+} Adam;
+
+typedef struct Backend Backend;
+struct Backend {
+  const char *kind; /* "cpu", "cuda" */
+  int index;
+  void *self;   /* the backend's own */
+  Pool *pool;   /* CPU: threads; also for the host side of others */
+  const volatile bool *stop;
+
+  /* Memory of the device; the host's comes from the ledger and leaves these
+   * NULL.  alloc: 256-aligned, NULL when there is none left. */
+  void *(*alloc)(Backend *b, size_t bytes);
+  void (*free)(Backend *b, void *p);
+  void (*write)(Backend *b, void *device, const void *host, size_t bytes);
+  void (*read)(Backend *b, void *host, const void *device, size_t bytes);
+  void (*wait)(Backend *b);
+  void (*close)(Backend *b);
+
+  bool (*run)(Backend *b, const Program *p);
+  bool (*move)(Backend *b, const Move *m);
+  void (*ramp)(Backend *b, const Ramp *r);
+
+  size_t (*reduce_room)(Backend *b, const Reduce *r);
+  bool (*reduce)(Backend *b, const Reduce *r);
+  bool (*arg_extreme)(Backend *b, const ArgExtreme *a);
+
+  bool (*gather)(Backend *b, const Pick *p);
+  bool (*scatter)(Backend *b, const Pick *p);
+  bool (*scatter_add)(Backend *b, const Pick *p);
+  /* Row-major place in p->size of the first index outside
+   * [base, base + limit), except `ignore`; -1 if all are inside.  Waits. */
+  int64_t (*find_outside)(Backend *b, const Pick *p, int64_t limit,
+                          int64_t ignore);
+  /* Place of the first zero (or, `negative`, of the first element below 0) of
+   * an integer leaf over m->size (m->src); -1 for none.  Waits. */
+  int64_t (*find_bad)(Backend *b, const Move *m, bool negative);
+
+  size_t (*product_room)(Backend *b, const Product *p);
+  bool (*product)(Backend *b, const Product *p);
+
+  size_t (*conv_room)(Backend *b, const Conv2d *c);
+  bool (*conv)(Backend *b, const Conv2d *c);
+  bool (*max_pool)(Backend *b, const Pool2d *p);
+
+  bool (*softmax)(Backend *b, const Softmax *s);
+  bool (*softmax_pull)(Backend *b, const Softmax *s);
+  bool (*logsumexp)(Backend *b, const LogSumExp *s);
+  bool (*layer_norm)(Backend *b, const LayerNorm *l);
+  size_t (*layer_norm_room)(Backend *b, const LayerNorm *l);
+  bool (*layer_norm_pull)(Backend *b, const LayerNorm *l);
+  bool (*cross_entropy)(Backend *b, const CrossEntropy *e);
+  bool (*cross_entropy_pull)(Backend *b, const CrossEntropy *e);
+
+  bool (*draw)(Backend *b, const Draw *d);
+  bool (*sgd)(Backend *b, const Sgd *s);
+  bool (*adam)(Backend *b, const Adam *a);
+};
+
+/* The CUDA plug-in exports this one function: fills *b for device `index`,
+ * keeping b->pool and b->stop; NULL, or static text saying why not. */
+typedef const char *BackendOpen(Backend *b, int index);
+/* "tensus_cuda_open" (BackendOpen) and "tensus_cuda_count" (int (void)) */
+
+#endif

@@ -1,0 +1,60 @@
+/* params.h: the words of the column `params`, read as initialisers of Param.
+ *
+ *   T(name)            a tensor
+ *   S(name)            a tensor or a number (a weak scalar)
+ *   V(name, default)   a number that a pointwise row reads as an operand;
+ *                      may be left out.  LOWEST and HIGHEST are the limits of
+ *                      the dtype (infinite for floats)
+ *   T_OR_NONE(name)    a tensor that may be left out
+ *   LIST(name)         a table of tensors
+ *   DIM(name)          one axis; DIM_OR(name, k): k (from 0) when left out;
+ *                      DIM_OR_NONE(name): none
+ *   DIMS(name)         an axis or a table of them; left out: none given
+ *   SHAPE(name)        sizes, in a row or in one table
+ *   SHAPE_TABLE(name)  sizes, in one table only
+ *   POSITION(name)     a place along an axis, from the caller's base
+ *   INTEGER(name)      INTEGER_OR(name, k)
+ *   NUMBER(name)       NUMBER_OR(name, k)     keep their subtype
+ *   PAIR(name)         one whole number, or a table of two
+ *   TEXT(name)         a string
+ *   DTYPE_(name)       a dtype's name
+ *   O_...              the same as an option of the last table:
+ *     O_FLAG(name, 0|1)  O_NUMBER(name, k)  O_INTEGER(name, k)  O_V(name, k)
+ *     O_PAIR(name, k)    one whole number, or a table of two
+ *     O_CHOICE(name, "first|second")   the first is the default
+ *     O_TENSOR(name)  O_DTYPE  O_DEVICE  O_GRAD  O_GENERATOR
+ *
+ * No include guard: switches the meaning of the words; params_end.h clears.
+ */
+#define T(name) {#name, PARAM_TENSOR, NEEDED, 0, NULL}
+#define S(name) {#name, PARAM_OPERAND, NEEDED, 0, NULL}
+#define V(name, value) {#name, PARAM_VALUE, MAY_LACK, value, NULL}
+#define T_OR_NONE(name) {#name, PARAM_TENSOR, MAY_LACK, 0, NULL}
+#define LIST(name) {#name, PARAM_LIST, NEEDED, 0, NULL}
+#define DIM(name) {#name, PARAM_DIM, NEEDED, 0, NULL}
+#define DIM_OR(name, value) {#name, PARAM_DIM, MAY_LACK, value, NULL}
+#define DIM_OR_NONE(name) {#name, PARAM_DIM, MAY_LACK, NAN, NULL}
+#define DIMS(name) {#name, PARAM_DIMS, MAY_LACK, 0, NULL}
+#define SHAPE(name) {#name, PARAM_SHAPE, NEEDED, 0, NULL}
+#define SHAPE_TABLE(name) {#name, PARAM_SHAPE_TABLE, NEEDED, 0, NULL}
+#define POSITION(name) {#name, PARAM_POSITION, NEEDED, 0, NULL}
+#define INTEGER(name) {#name, PARAM_INTEGER, NEEDED, 0, NULL}
+#define INTEGER_OR(name, value) {#name, PARAM_INTEGER, MAY_LACK, value, NULL}
+#define NUMBER(name) {#name, PARAM_NUMBER, NEEDED, 0, NULL}
+#define NUMBER_OR(name, value) {#name, PARAM_NUMBER, MAY_LACK, value, NULL}
+#define PAIR(name) {#name, PARAM_PAIR, NEEDED, 0, NULL}
+#define TEXT(name) {#name, PARAM_TEXT, NEEDED, 0, NULL}
+#define DTYPE_(name) {#name, PARAM_DTYPE, NEEDED, 0, NULL}
+#define O_FLAG(name, value) {#name, PARAM_FLAG, OPTION, value, NULL}
+#define O_NUMBER(name, value) {#name, PARAM_NUMBER, OPTION, value, NULL}
+#define O_INTEGER(name, value) {#name, PARAM_INTEGER, OPTION, value, NULL}
+#define O_V(name, value) {#name, PARAM_VALUE, OPTION, value, NULL}
+#define O_PAIR(name, value) {#name, PARAM_PAIR, OPTION, value, NULL}
+#define O_CHOICE(name, words) {#name, PARAM_CHOICE, OPTION, 0, words}
+#define O_TENSOR(name) {#name, PARAM_TENSOR, OPTION, 0, NULL}
+#define O_DTYPE {"dtype", PARAM_DTYPE, OPTION, 0, NULL}
+#define O_DEVICE {"device", PARAM_DEVICE, OPTION, 0, NULL}
+#define O_GRAD {"requires_grad", PARAM_FLAG, OPTION, 0, NULL}
+#define O_GENERATOR {"generator", PARAM_GENERATOR, OPTION, 0, NULL}
+#define LOWEST (-INFINITY)
+#define HIGHEST INFINITY

@@ -1,0 +1,116 @@
+/* rows.h: what ops there are, expanded from the tables.
+ *
+ * op_rows[op] says of an op: its kind, what it takes, what it gives, what its
+ * derivative reads.  Border, C API, differentiation and specs walk it.
+ * Must not know: how an op runs.
+ */
+#ifndef TENSUS_ROWS_H
+#define TENSUS_ROWS_H
+
+#include "value/dtype.h"
+
+typedef enum OpId {
+#define POINT(name, ...) OP_##name,
+#include "rows/pointwise.def"
+  POINT_COUNT, /* ids below are pointwise */
+  OP_BEFORE_OTHERS = POINT_COUNT - 1,
+#define OP(name, ...) OP_##name,
+#include "rows/all.def"
+  OP_COUNT,
+  OP_LEAF = OP_COUNT /* the node of a tensor that nothing produced */
+} OpId;
+
+typedef enum OpKind {
+  KIND_POINT,
+  KIND_LINEAR,
+  KIND_VIEW,
+  KIND_MULTI,
+  KIND_SELECT,
+  KIND_RULE,
+  KIND_FLAT,
+  KIND_CREATE,
+  KIND_COMPOSED,
+  KIND_UPDATE
+} OpKind;
+
+typedef enum ParamKind {
+  PARAM_TENSOR,
+  PARAM_OPERAND, /* tensor or number */
+  PARAM_VALUE,   /* number, read by a pointwise row as an operand */
+  PARAM_LIST,
+  PARAM_DIM,
+  PARAM_DIMS,
+  PARAM_SHAPE,
+  PARAM_SHAPE_TABLE,
+  PARAM_POSITION,
+  PARAM_INTEGER,
+  PARAM_NUMBER,
+  PARAM_PAIR,
+  PARAM_TEXT,
+  PARAM_FLAG,
+  PARAM_CHOICE,
+  PARAM_DTYPE,
+  PARAM_DEVICE,
+  PARAM_GENERATOR
+} ParamKind;
+
+typedef enum ParamNeed { NEEDED, MAY_LACK, OPTION } ParamNeed;
+
+/* value: the default; NAN means "none".  words: of a choice, parted by |. */
+typedef struct Param {
+  const char *name;
+  ParamKind kind;
+  ParamNeed need;
+  double value;
+  const char *words;
+} Param;
+
+/* Letters of a derivative. */
+enum {
+  USES_X = 1,
+  USES_Y = 2,
+  USES_Z = 4,
+  USES_R = 8,
+  USES_G = 16,
+  USES_WORD = 32, /* something is computed from them */
+  USES_R2 = 64,   /* the second result */
+  USES_H = 128    /* the hidden results */
+};
+
+enum {
+  OP_INPLACE = 1,      /* has a form name_ */
+  OP_ONLY_INPLACE = 2, /* has no other */
+  OP_HIDDEN = 4,       /* not offered to scripts */
+  OP_PROMOTE = 8,      /* tensors become one dtype */
+  OP_FLOAT_PLUS = 16,  /* integers and bool first become the default float */
+  OP_COMPARES = 32     /* result bool; numbers compare exactly */
+};
+
+enum { MAX_PARAMS = 12, MAX_INPUTS = 4, MAX_RESULTS = 4 };
+
+typedef struct OpRow {
+  const char *name;
+  OpKind kind;
+  DtypeSet dtypes; /* of the first tensor */
+  uint8_t flags;
+  uint8_t params;
+  uint8_t operands; /* pointwise: the arity; else tensors before a list */
+  uint8_t results, hidden;
+  uint8_t saves;      /* letters that any pull reads */
+  uint8_t uses[3];    /* pointwise: letters of gx, gy, gz */
+  double low, high;   /* pointwise: where gradient checks draw */
+  const Param *param;
+  const char *help;
+} OpRow;
+
+extern const OpRow op_rows[OP_COUNT];
+
+INLINE bool op_is_pointwise(OpId op) { return (int)op < (int)POINT_COUNT; }
+
+/* By name; OP_COUNT for none. */
+OpId op_find(const char *name);
+
+const char *op_kind_name(OpKind kind);
+const char *param_kind_name(ParamKind kind);
+
+#endif
