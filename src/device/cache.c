@@ -1,0 +1,48 @@
+/* cache.c: see cache.h. */
+#include "device/cache.h"
+
+/* The class of a size: eight steps for each doubling. */
+static int class_of(size_t bytes) {
+  size_t size = CACHE_LEAST;
+  int class = 0;
+  while (size * 2 <= bytes) size *= 2, class += 8;
+  const size_t step = size / 8;
+  return class + (int)((bytes - size + step - 1) / step);
+}
+
+static size_t class_size(int class) {
+  const size_t size = (size_t)CACHE_LEAST << class / 8;
+  return size + (size_t)(class % 8) * (size / 8);
+}
+
+size_t cache_size(size_t bytes) {
+  assert(bytes >= CACHE_LEAST);
+  const int class = class_of(bytes);
+  return class < CACHE_CLASSES ? class_size(class) : bytes;
+}
+
+void *cache_take(Cache *c, size_t bytes) {
+  const int class = class_of(bytes);
+  if (class >= CACHE_CLASSES || c->count[class] == 0) return NULL;
+  c->bytes -= class_size(class);
+  return c->block[class][--c->count[class]];
+}
+
+bool cache_put(Cache *c, void *block, size_t bytes) {
+  const int class = class_of(bytes);
+  if (class >= CACHE_CLASSES || c->count[class] == CACHE_DEPTH) return false;
+  if (c->bytes + class_size(class) > CACHE_MOST) return false;
+  c->bytes += class_size(class);
+  c->block[class][c->count[class]++] = block;
+  return true;
+}
+
+void *cache_pop(Cache *c, size_t *size) {
+  for (int class = CACHE_CLASSES - 1; class >= 0; class--) {
+    if (c->count[class] == 0) continue;
+    *size = class_size(class);
+    c->bytes -= *size;
+    return c->block[class][--c->count[class]];
+  }
+  return NULL;
+}
