@@ -28,11 +28,16 @@ static double get(int type, const void *data, int64_t i) {
 }
 
 static void put(int type, void *data, int64_t i, double x) {
-  if (type == GEMM_F32) ((float *)data)[i] = (float)x;
-  else if (type == GEMM_F64) ((double *)data)[i] = x;
-  else if (type == GEMM_I32) ((int32_t *)data)[i] = (int32_t)(x * 0x1p32);
-  else if (type == GEMM_I64) ((int64_t *)data)[i] = (int64_t)(x * 0x1p64);
-  else ((uint8_t *)data)[i] = (uint8_t)((x + 0.5) * 256);
+  if (type == GEMM_F32)
+    ((float *)data)[i] = (float)x;
+  else if (type == GEMM_F64)
+    ((double *)data)[i] = x;
+  else if (type == GEMM_I32)
+    ((int32_t *)data)[i] = (int32_t)(x * 0x1p32);
+  else if (type == GEMM_I64)
+    ((int64_t *)data)[i] = (int64_t)(x * 0x1p64);
+  else
+    ((uint8_t *)data)[i] = (uint8_t)((x + 0.5) * 256);
 }
 
 static void *reserve(size_t bytes) {
@@ -57,8 +62,8 @@ static Matrix matrix_new(int type, int64_t batch, int64_t m, int64_t n,
   }
   const int64_t down = (m - 1) * x.row, right = (n - 1) * x.col;
   const int64_t low = (down < 0 ? down : 0) + (right < 0 ? right : 0);
-  const int64_t high = (down > 0 ? down : 0) + (right > 0 ? right : 0) +
-                       (batch - 1) * x.batch;
+  const int64_t high =
+      (down > 0 ? down : 0) + (right > 0 ? right : 0) + (batch - 1) * x.batch;
   x.bytes = (size_t)((high - low + 1) * bytes_of[type]);
   x.memory = reserve(x.bytes);
   x.data = x.memory - low * bytes_of[type];
@@ -89,8 +94,14 @@ static void set_c(Gemm *g, Matrix *c) {
 
 static Gemm plain(int type, const Matrix *a, const Matrix *b, Matrix *c,
                   int64_t m, int64_t n, int64_t k) {
-  Gemm g = {.type = type, .batch = 1, .m = m, .n = n, .k = k,
-            .a = operand(a), .b = operand(b), .alpha = 1};
+  Gemm g = {.type = type,
+            .batch = 1,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = operand(a),
+            .b = operand(b),
+            .alpha = 1};
   set_c(&g, c);
   return g;
 }
@@ -157,8 +168,7 @@ static double order_vector(int type, int level, const double *x,
   for (int64_t p = 0; p < k; p++)
     sum[p % chains] = step(type, level, x[p], y[p], sum[p % chains]);
   for (int half = chains / 2; half > 0; half /= 2)
-    for (int c = 0; c < half; c++)
-      sum[c] = plus(type, sum[c], sum[c + half]);
+    for (int c = 0; c < half; c++) sum[c] = plus(type, sum[c], sum[c + half]);
   return sum[0];
 }
 
@@ -171,15 +181,14 @@ static void check_order(const Gemm *g, int level) {
   for (int64_t i = 0; i < g->m; i++)
     for (int64_t j = 0; j < g->n; j++) {
       for (int64_t p = 0; p < g->k; p++) {
-        x[p] = get(g->type, g->a.data, i * g->a.row.stride +
-                                           p * g->a.col.stride);
-        y[p] = get(g->type, g->b.data, p * g->b.row.stride +
-                                           j * g->b.col.stride);
+        x[p] =
+            get(g->type, g->a.data, i * g->a.row.stride + p * g->a.col.stride);
+        y[p] =
+            get(g->type, g->b.data, p * g->b.row.stride + j * g->b.col.stride);
       }
-      const double r =
-          !vector ? order_tiled(g->type, level, x, y, g->k)
-                  : order_vector(g->type, level, x, y, g->k,
-                                 g->m == g->n ? 4 * wide : wide);
+      const double r = !vector ? order_tiled(g->type, level, x, y, g->k)
+                               : order_vector(g->type, level, x, y, g->k,
+                                              g->m == g->n ? 4 * wide : wide);
       bad += r != get(g->type, g->c, i * g->c_row + j * g->c_col);
     }
   CHECK(bad == 0, "order: type %d level %d %lldx%lldx%lld: %lld differ",
@@ -199,8 +208,9 @@ static bool is_near(const Gemm *g, const void *was, const void *is, int64_t b,
   long double sum = 0, size = 0;
   for (int64_t p = 0; p < g->k && g->alpha != 0; p++) {
     const long double x =
-        (long double)get(t, g->a.data, b * g->a.batch + i * g->a.row.stride +
-                                           p * g->a.col.stride) *
+        (long double)get(t, g->a.data,
+                         b * g->a.batch + i * g->a.row.stride +
+                             p * g->a.col.stride) *
         get(t, g->b.data,
             b * g->b.batch + p * g->b.row.stride + j * g->b.col.stride);
     sum += x, size += fabsl(x);
@@ -229,8 +239,8 @@ static bool is_equal(const Gemm *g, const void *was, const void *is, int64_t b,
   const int64_t at = b * g->c_batch + i * g->c_row + j * g->c_col;
   uint64_t sum = g->beta != 0 ? word(t, was, at) : 0;
   for (int64_t p = 0; p < g->k && g->alpha != 0; p++)
-    sum += word(t, g->a.data, b * g->a.batch + i * g->a.row.stride +
-                                  p * g->a.col.stride) *
+    sum += word(t, g->a.data,
+                b * g->a.batch + i * g->a.row.stride + p * g->a.col.stride) *
            word(t, g->b.data,
                 b * g->b.batch + p * g->b.row.stride + j * g->b.col.stride);
   const int unused = 64 - 8 * (int)bytes_of[t];
@@ -258,8 +268,12 @@ static int64_t size_pick(void) {
 
 static Gemm random_shape(int type) {
   const double some[] = {1, 0, -1, 0.75};
-  Gemm g = {.type = type, .batch = pick(3) + 1, .m = size_pick(),
-            .n = size_pick(), .k = size_pick(), .tiled = pick(8) == 0};
+  Gemm g = {.type = type,
+            .batch = pick(3) + 1,
+            .m = size_pick(),
+            .n = size_pick(),
+            .k = size_pick(),
+            .tiled = pick(8) == 0};
   if (pick(8) == 0) g.k = 384 + size_pick() * 20;
   if (pick(20) == 0) g.m = 300 + size_pick();
   if (pick(20) == 0) g.n = 300 + size_pick();
@@ -274,8 +288,8 @@ static void check_gaps(const Gemm *g, const Matrix *c, char *was) {
   for (int64_t b = 0; b < g->batch; b++)
     for (int64_t i = 0; i < g->m; i++)
       for (int64_t j = 0; j < g->n; j++) {
-        const int64_t at = (b * c->batch + i * c->row + j * c->col) *
-                           bytes_of[g->type];
+        const int64_t at =
+            (b * c->batch + i * c->row + j * c->col) * bytes_of[g->type];
         memcpy(was + (c->data - c->memory) + at, c->data + at, bytes);
       }
   CHECK(memcmp(was, c->memory, c->bytes) == 0, "a gap of C was written");
@@ -378,16 +392,16 @@ static void same_levels(const Gemm *g, const Matrix *c) {
   set_c(&again, &z);
   run(&again, LEVEL_AVX2);
   CHECK(differences(g->type, c, &z, g->m, g->n) == 0,
-        "avx2 against avx512: %lldx%lldx%lld", (long long)g->m,
-        (long long)g->n, (long long)g->k);
+        "avx2 against avx512: %lldx%lldx%lld", (long long)g->m, (long long)g->n,
+        (long long)g->k);
   matrix_free(&z);
 }
 
 static void same_bits(int level) {
   static const int64_t sizes[][3] = {
-      {37, 75, 100},  {29, 33, 1000}, {5, 140, 400}, {1, 300, 900},
-      {300, 1, 500},  {150, 130, 513}, {8, 8, 8},    {350, 90, 40},
-      {1, 1, 1333},   {1, 37, 9},      {2, 1, 130},  {1, 1100, 300}};
+      {37, 75, 100}, {29, 33, 1000},  {5, 140, 400}, {1, 300, 900},
+      {300, 1, 500}, {150, 130, 513}, {8, 8, 8},     {350, 90, 40},
+      {1, 1, 1333},  {1, 37, 9},      {2, 1, 130},   {1, 1100, 300}};
   for (int i = 0; i < 12; i++)
     for (int type = 0; type < 2; type++) {
       const int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
@@ -406,8 +420,8 @@ static void same_bits(int level) {
 
 /* Each product of a batch alone; vectors too. */
 static void same_batches(int level) {
-  static const int64_t sizes[][3] = {{9, 11, 70}, {1, 40, 70}, {40, 1, 70},
-                                     {1, 1, 70},  {1, 17, 5000}};
+  static const int64_t sizes[][3] = {
+      {9, 11, 70}, {1, 40, 70}, {40, 1, 70}, {1, 1, 70}, {1, 17, 5000}};
   for (int i = 0; i < 10; i++) {
     const int64_t *s = sizes[i / 2], m = s[0], n = s[1], k = s[2];
     const int type = i % 2;
@@ -478,11 +492,12 @@ static void not_number(int level, int i, int64_t m, int64_t n, int64_t k) {
   for (int64_t r = 0; r < m; r++)
     for (int64_t s = 0; s < n; s++) {
       const float v = ((float *)c.data)[r * c.row + s * c.col];
-      const bool is_nan = (i % 4 == 0 && r == row) ||
-                          (i % 4 != 2 && r == row && s == col);
+      const bool is_nan =
+          (i % 4 == 0 && r == row) || (i % 4 != 2 && r == row && s == col);
       const bool is_inf = i % 4 == 1 && s == col && r != row;
-      bad += is_nan ? !isnan(v) : is_inf ? isfinite(v) && !(g.relu && v == 0)
-                                         : !isfinite(v);
+      bad += is_nan   ? !isnan(v)
+             : is_inf ? isfinite(v) && !(g.relu && v == 0)
+                      : !isfinite(v);
     }
   CHECK(bad == 0, "level %d NaN case %d: %lld", level, i, (long long)bad);
   matrix_free(&a), matrix_free(&b), matrix_free(&c);

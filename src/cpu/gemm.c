@@ -16,12 +16,14 @@ enum {
   ROOM_ALIGN = 64         /* a cache line, and the widest vector */
 };
 
-#define LEVEL(name)                                                      \
-  extern const GemmLevel gemm_##name##_f32, gemm_##name##_f64,           \
-      gemm_##name##_u32, gemm_##name##_u64;                              \
-  static const GemmLevel *const name##_types[GEMM_TYPES] = {             \
-      [GEMM_F32] = &gemm_##name##_f32, [GEMM_F64] = &gemm_##name##_f64,  \
-      [GEMM_I32] = &gemm_##name##_u32, [GEMM_I64] = &gemm_##name##_u64,  \
+#define LEVEL(name)                                            \
+  extern const GemmLevel gemm_##name##_f32, gemm_##name##_f64, \
+      gemm_##name##_u32, gemm_##name##_u64;                    \
+  static const GemmLevel *const name##_types[GEMM_TYPES] = {   \
+      [GEMM_F32] = &gemm_##name##_f32,                         \
+      [GEMM_F64] = &gemm_##name##_f64,                         \
+      [GEMM_I32] = &gemm_##name##_u32,                         \
+      [GEMM_I64] = &gemm_##name##_u64,                         \
       [GEMM_U8] = &gemm_##name##_u32};
 
 LEVEL(base)
@@ -33,7 +35,8 @@ LEVEL(avx512)
 static const GemmLevel *const *const levels[LEVEL_COUNT] = {
     [LEVEL_BASE] = base_types,
 #if defined(__x86_64__)
-    [LEVEL_AVX2] = avx2_types, [LEVEL_AVX512] = avx512_types
+    [LEVEL_AVX2] = avx2_types,
+    [LEVEL_AVX512] = avx512_types
 #endif
 };
 
@@ -70,10 +73,9 @@ static bool should_swap(const Gemm *g, int lanes) {
 
 /* Is a chunk of this size worth another cut? */
 static bool is_long(const GemmPlan *p, const GemmBlock *s) {
-  const double flops =
-      2.0 * (double)s->rows * (double)s->cols * (double)p->g.k;
-  const int64_t count = p->g.batch * ceil_div(p->g.m, s->rows) *
-                        ceil_div(p->g.n, s->cols);
+  const double flops = 2.0 * (double)s->rows * (double)s->cols * (double)p->g.k;
+  const int64_t count =
+      p->g.batch * ceil_div(p->g.m, s->rows) * ceil_div(p->g.n, s->cols);
   return (count < 2 && flops > CHUNK_FLOPS) ||
          (count < 4 && flops > LARGE_FLOPS) || s->cols > CHUNK_SIDE;
 }
@@ -142,8 +144,10 @@ static size_t room(const GemmPlan *p) {
 }
 
 GemmPlan gemm_plan(const Gemm *g, int level) {
-  GemmPlan p = {.g = *g, .level = gemm_level(level, g->type),
-                .grid_rows = 1, .grid_cols = 1};
+  GemmPlan p = {.g = *g,
+                .level = gemm_level(level, g->type),
+                .grid_rows = 1,
+                .grid_cols = 1};
   if (g->alpha == 0) p.g.k = 0;
   if (should_swap(g, p.level->lanes)) swap(&p.g);
   const bool vector = is_vector(g);
@@ -171,8 +175,8 @@ void gemm_chunk(const GemmPlan *p, int64_t chunk, void *scratch) {
   const int64_t row = chunk % p->grid_rows;
   const int64_t col = chunk / p->grid_rows % p->grid_cols;
   const int64_t batch = chunk / p->grid_rows / p->grid_cols;
-  GemmBlock b = {batch * p->size.batches, row * p->size.rows,
-                 col * p->size.cols, 0, 0, 0};
+  GemmBlock b = {
+      batch * p->size.batches, row * p->size.rows, col * p->size.cols, 0, 0, 0};
   b.batches = min_i64(p->size.batches, p->g.batch - b.batch);
   b.rows = min_i64(p->size.rows, p->g.m - b.row);
   b.cols = min_i64(p->size.cols, p->g.n - b.col);

@@ -222,9 +222,9 @@ static void pack_across(const REAL *x, const GemmAxis *lane, int64_t from,
  *            step 0          step 1
  *   out   | 0 1 2 .. w-1 | 0 1 2 .. w-1 | ...      w = width, lanes inside
  */
-static void pack(const REAL *x, const GemmAxis *lane, int64_t from, int64_t lanes,
-                 const GemmAxis *step, int64_t first, int64_t steps, REAL *out,
-                 int64_t width) {
+static void pack(const REAL *x, const GemmAxis *lane, int64_t from,
+                 int64_t lanes, const GemmAxis *step, int64_t first,
+                 int64_t steps, REAL *out, int64_t width) {
   for (int64_t l = 0, wide = 0; l < lanes; l += wide) {
     const int64_t most = min_i64(LANES, lanes - l);
     const int64_t run = axis_run(lane, from + l, most);

@@ -84,7 +84,8 @@ INLINE void along(const REAL *x, const REAL *const *b, int64_t k, Vec *r,
                     sum[i * PARTS + v]);
     }
   }
-  VEC_UNROLL for (int i = 0; i < count; i++) r[i] = fold(sum + i * PARTS, PARTS);
+  VEC_UNROLL for (int i = 0; i < count; i++)
+    r[i] = fold(sum + i * PARTS, PARTS);
 }
 
 /* The greatest number of columns that has a loop of its own. */
