@@ -1,0 +1,210 @@
+/* border.h: what stands between Lua and the core.
+ *
+ * A tensor is a full userdata, a Handle, whose metatable is locked.  All that
+ * Lua may raise happens while C holds nothing: arguments are read first, then
+ * an empty handle is pushed, then the core fills it (STYLE.md 6.2):
+ *
+ *   static int tensor_clone(lua_State *L) {
+ *     Context *c = border_begin(L, "clone");
+ *     Tensor *x = border_check(L, 1, "self");
+ *     Handle *h = border_push(L);
+ *     border_enter(L);
+ *     Status s = op_unary(c, OP_clone, x, &h->tensor);
+ *     border_leave(L);
+ *     if (s != OK) return border_raise(L, c, s);
+ *     border_charge(L, h);
+ *     return 1;
+ *   }
+ *
+ * Every C function that scripts can reach is a closure with the same two
+ * upvalues in front: the Border, and the metatable of handles.  open.c makes
+ * those of the lists below; others come from border_function.
+ * Must not know: what an op computes, the command line.
+ */
+#ifndef TENSUS_BORDER_H
+#define TENSUS_BORDER_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "grad/grad.h"
+
+/* Upvalues of every function of ours; its own follow. */
+enum { UPVALUE_BORDER = 1, UPVALUE_METATABLE, UPVALUE_OWN };
+
+/* What Lua holds of a tensor.
+ * tensor != NULL: owns one reference, and the handle is in the ring
+ * tensor == NULL: empty, or given up at `source`:`line` */
+typedef struct Handle {
+  Tensor *tensor;
+  struct Handle *next, *previous; /* ring of the handles that hold a tensor */
+  const char *source;             /* of the call that freed it; interned */
+  int line;
+  bool is_freed;
+  bool is_known; /* stands in the table of border_push_tensor */
+} Handle;
+
+/* Where and how the last failure was told: for ts.errinfo. */
+typedef struct BorderError {
+  Failure failure;
+  const void *thread; /* the coroutine it was raised in; NULL: none yet */
+  int line;           /* 0: no Lua line called */
+  char source[LUA_IDSIZE];
+} BorderError;
+
+/* What one Lua state keeps; lies in a userdata of its registry. */
+typedef struct Border {
+  Context *context;    /* NULL once the state is closing */
+  lua_State *running;  /* the thread inside the core; NULL: none is */
+  const void *metatable; /* identity of the handles' metatable */
+  bool owns_context;   /* luaopen_tensus in a host's state made it */
+  bool is_generational; /* the collector's mode is ours to choose */
+  bool in_allocator;   /* Lua itself asks for memory: no collection now */
+  bool has_modes;      /* a coroutine has changed the recording mode */
+  Handle ring;         /* ring.next: the youngest handle */
+  size_t debt;         /* bytes made since the collector was told */
+  size_t pace;         /* tell it when the debt is this high */
+  size_t settled;      /* ledger after the last full cycle */
+  int64_t scopes;      /* scopes that are open */
+  LedgerRoom *room;    /* the context's own way of making room */
+  BorderError last;
+} Border;
+
+/* ---- the state ---- */
+
+/* A Lua state whose memory and whose tensors are in one ledger, with a
+ * context of `quota` bytes (SIZE_MAX: none) and `threads` (0: all processors).
+ * NULL when out of memory.  Close by border_close, never by lua_close. */
+lua_State *border_newstate(size_t quota, int threads, Context **c);
+void border_close(lua_State *L); /* NULL is fine */
+
+/* `require "tensus"`: pushes the module's table.  Any stock Lua 5.4. */
+int luaopen_tensus(lua_State *L);
+
+/* The Border of a state, from any C function; NULL if tensus is not loaded. */
+Border *border_find(lua_State *L);
+
+/* ---- in functions of ours only: these read the upvalues ---- */
+
+INLINE Border *border_of(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(UPVALUE_BORDER));
+}
+
+INLINE Context *border_context(lua_State *L) { return border_of(L)->context; }
+
+/* A function begins: `op` (static text) is what messages name.  Raises E_STATE
+ * in a state that is closing, and in a finaliser that runs because the core
+ * needs memory. */
+Context *border_begin(lua_State *L, const char *op);
+
+/* Push f as a closure with our upvalues and the `own` values on top (popped)
+ * as those from UPVALUE_OWN on. */
+void border_function(lua_State *L, lua_CFunction f, int own);
+
+/* Brackets around a call of the core.  Inside, running out of memory collects
+ * garbage, and tracked ops learn the caller's line.  Nothing between the two
+ * may raise. */
+INLINE void border_enter(lua_State *L) { border_of(L)->running = L; }
+INLINE void border_leave(lua_State *L) { border_of(L)->running = NULL; }
+
+/* op_call in brackets. */
+INLINE Status border_call(lua_State *L, OpId op, const Args *a,
+                          Tensor **results) {
+  border_enter(L);
+  const Status s = op_call(border_context(L), op, a, results);
+  border_leave(L);
+  return s;
+}
+
+/* ---- tensors as arguments and results ---- */
+
+/* The handle at `arg`; NULL if there is none of ours. */
+Handle *border_handle(lua_State *L, int arg);
+
+/* The tensor at `arg`, borrowed; NULL if there is none, or if it was freed. */
+Tensor *border_test(lua_State *L, int arg);
+
+/* The same; raises E_TYPE, or E_RELEASED for a freed one.  `name` is what the
+ * message calls it. */
+Tensor *border_check(lua_State *L, int arg, const char *name);
+
+/* Push an empty handle.  The core then sets h->tensor; border_charge or
+ * border_raise takes note of it, so one of them must follow. */
+Handle *border_push(lua_State *L);
+
+/* Push the handle of a tensor that lives elsewhere (a gradient): the same one
+ * while Lua holds it.  t is shared, or nil is pushed for NULL. */
+void border_push_tensor(lua_State *L, Tensor *t);
+
+/* Result h holds a tensor (or none): list it, and tell the collector of its
+ * bytes.  Comes last: it may run finalisers. */
+void border_charge(lua_State *L, Handle *h);
+
+/* Give the handle's tensor up, now; no-op when it is empty. */
+void border_drop(Border *b, Handle *h);
+
+/* ---- failures ---- */
+
+/* Raise what c->failure tells, as "chunk:line: op: text" with the innermost
+ * Lua line.  Never returns. */
+int border_raise(lua_State *L, Context *c, Status s);
+
+/* The same, naming `op` instead (NULL: the one that begun). */
+int border_raise_as(lua_State *L, const char *op, Status s);
+
+/* border_error(L, E_TYPE, op or NULL, format, ...), formats of failure_set:
+ *   border_error(L, E_TYPE, NULL, "%A is %s; a tensor is due", "self", text) */
+#define border_error(L, status, op, ...) \
+  border_raise_as(L, op, fail(border_context(L), status, __VA_ARGS__))
+
+/* The value at `arg` for a message: `the string "3"`, `a table`, `missing`.
+ * May push one string, which keeps the text alive. */
+const char *border_describe(lua_State *L, int arg);
+
+/* The name of `list` (ended by NULL) nearest to `word`, NULL if none is near.
+ * border_nearer serves lists that are no arrays: *best starts at a distance,
+ * and true says that `name` is nearer. */
+const char *border_nearest(const char *word, const char *const *list);
+bool border_nearer(const char *word, const char *name, int *best);
+
+/* ---- fields and brackets of a tensor ----
+ *
+ * x.name is: a method; else a field of grad.c (grad, requires_grad, is_leaf,
+ * grad_fn); else border_field; else, for text with a comma, colon, "..." or
+ * "new" in it, or one that starts like a number, border_index; else `name` is
+ * raised with the nearest one.  Other keys go to border_index. */
+
+/* tensor.c.  Stack: tensor, name.  Pushes the field and returns 1; returns 0
+ * for a name that is no field. */
+int border_field(lua_State *L);
+
+/* tensor.c.  Stack: tensor, name, value.  1: done; 0: no field of that name
+ * can be set. */
+int border_set_field(lua_State *L);
+
+extern const char *const border_field_names[]; /* for the nearest name */
+
+/* index.c: x[key] and x[key] = value, from the whole stack. */
+int border_index(lua_State *L);
+int border_assign(lua_State *L);
+
+/* tensor.c: tostring(x). */
+int border_tostring(lua_State *L);
+
+/* grad.c: as border_field and border_set_field, for its names. */
+int border_grad_field(lua_State *L);
+int border_set_grad_field(lua_State *L);
+
+/* ---- what each file offers: functions of `ts`, and methods of tensors; a
+ *      file without one of the lists has an empty one ---- */
+
+extern const luaL_Reg border_table_functions[], border_table_methods[];
+extern const luaL_Reg border_index_functions[], border_index_methods[];
+extern const luaL_Reg border_tensor_functions[], border_tensor_methods[];
+extern const luaL_Reg border_grad_functions[], border_grad_methods[];
+extern const luaL_Reg border_random_functions[];
+extern const luaL_Reg border_device_functions[];
+extern const luaL_Reg border_help_functions[];
+extern const luaL_Reg border_memory_functions[], border_memory_methods[];
+
+#endif
