@@ -125,7 +125,7 @@ CORE_DIRS ?= ground value rows device cpu tensor ops grad compound border
 LEVEL_C := $(wildcard src/cpu/*_level.c)
 CORE_C := $(filter-out $(LEVEL_C),$(wildcard $(CORE_DIRS:%=src/%/*.c)))
 PROGRAM_C := $(wildcard src/host/main.c src/host/repl.c src/host/line.c \
-               src/host/interrupt.c src/host/state.c)
+               src/host/run.c)
 HOST_C := $(filter-out $(PROGRAM_C),$(wildcard src/host/*.c))
 LUA_FILES := $(shell find lua -name '*.lua' 2>/dev/null)
 

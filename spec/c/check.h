@@ -38,14 +38,14 @@ static const char *check_test = "";
   check_that((claim), __FILE__, __LINE__, #claim, " " __VA_ARGS__)
 
 /* Integers, with both values in the message. */
-#define CHECK_INT(got, want)                                        \
-  check_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__,    \
+#define CHECK_INT(got, want)                                     \
+  check_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, \
             #got " is " #want)
 
 /* |got - want| <= within; equal infinities and two NaNs agree. */
-#define CHECK_NEAR(got, want, within)                                \
-  check_near((double)(got), (double)(want), (double)(within),        \
-             __FILE__, __LINE__, #got " is near " #want)
+#define CHECK_NEAR(got, want, within)                                   \
+  check_near((double)(got), (double)(want), (double)(within), __FILE__, \
+             __LINE__, #got " is near " #want)
 
 #define CHECK_TEXT(got, want) \
   check_text((got), (want), __FILE__, __LINE__, #got " is " #want)
@@ -57,9 +57,9 @@ static const char *check_test = "";
 /* Call a test function under its name. */
 #define RUN(test) (check_test = #test, test(), check_test = "")
 
-__attribute__((format(printf, 5, 6), unused)) static bool check_that(
-    bool ok, const char *file, int line, const char *claim,
-    const char *format, ...) {
+__attribute__((format(printf, 5, 6), unused)) static bool
+check_that(bool ok, const char *file, int line, const char *claim,
+           const char *format, ...) {
   if (ok) {
     check_passed++;
     return true;
@@ -86,8 +86,8 @@ __attribute__((unused)) static bool check_int(int64_t got, int64_t want,
 __attribute__((unused)) static bool check_near(double got, double want,
                                                double within, const char *file,
                                                int line, const char *claim) {
-  bool ok = got == want || (isnan(got) && isnan(want)) ||
-            fabs(got - want) <= within;
+  bool ok =
+      got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= within;
   return check_that(ok, file, line, claim, ": got %.17g, not %.17g", got, want);
 }
 

@@ -1,0 +1,94 @@
+/* state.c: a Lua state of our own, ready to run scripts.
+ *
+ * Must not know: the command line, or who embeds it.
+ */
+#include "host/state.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+/* Declared here until there is a tensus_lua.h; weak, so that the program also
+ * links, and says so, without the border. */
+extern int luaopen_tensus(lua_State *L) __attribute__((weak));
+
+/* load(chunk, name, mode, env) with the mode always "t": crafted bytecode can
+ * crash the interpreter.  The stock function is upvalue 1. */
+static int load_text(lua_State *L) {
+  if (lua_gettop(L) < 3) lua_settop(L, 3);
+  const char *mode = luaL_optstring(L, 3, "t");
+  if (mode[0] != 'b' || mode[1] == 't')
+    lua_pushliteral(L, "t");
+  else
+    return luaL_argerror(L, 3, "only text chunks are loaded (mode 't')");
+  lua_replace(L, 3);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* loadfile(name, mode, env), likewise. */
+static int loadfile_text(lua_State *L) {
+  if (lua_gettop(L) < 2) lua_settop(L, 2);
+  lua_pushliteral(L, "t");
+  lua_replace(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+static int dofile_done(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  return lua_gettop(L) - 1;
+}
+
+/* dofile(name): may yield, as the stock one. */
+static int dofile_text(lua_State *L) {
+  const char *name = luaL_optstring(L, 1, NULL);
+  lua_settop(L, 1);
+  if (luaL_loadfilex(L, name, "t") != LUA_OK) return lua_error(L);
+  lua_callk(L, 0, LUA_MULTRET, 0, dofile_done);
+  return dofile_done(L, 0, 0);
+}
+
+static void wrap_global(lua_State *L, const char *name, lua_CFunction wrapper) {
+  lua_getglobal(L, name);
+  lua_pushcclosure(L, wrapper, 1);
+  lua_setglobal(L, name);
+}
+
+static int fill(lua_State *L) {
+  Interrupt *stop = lua_touserdata(L, 1);
+  luaL_checkversion(L);
+  luaL_openlibs(L);
+  wrap_global(L, "load", load_text);
+  wrap_global(L, "loadfile", loadfile_text);
+  lua_register(L, "dofile", dofile_text);
+  interrupt_install(L, stop);
+  if (luaopen_tensus != NULL) {
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_tensus);
+    lua_setfield(L, -2, "tensus");
+  }
+  return 0;
+}
+
+lua_State *state_open(Interrupt *stop, bool environment) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) return NULL;
+  if (!environment) { /* the flag that package.path looks at */
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  }
+  lua_pushcfunction(L, fill);
+  lua_pushlightuserdata(L, stop);
+  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return L;
+  lua_close(L);
+  return NULL;
+}
+
+void state_close(lua_State *L, Interrupt *stop) {
+  stop->running = NULL; /* a signal must not touch it any more */
+  if (L != NULL) lua_close(L);
+}
