@@ -151,6 +151,12 @@ template <typename T, typename U> T atomicAdd(T *at, U value) {
   return old;
 }
 
+template <typename T> T atomicMin(T *at, T value) {
+  T old = *at;
+  if (value < old) *at = value;
+  return old;
+}
+
 template <typename T> T atomicCAS(T *at, T expected, T value) {
   T old = *at;
   if (old == expected) *at = value;

@@ -26,6 +26,9 @@ enum cudaMemcpyKind {
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+
+typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 #define cudaStreamLegacy ((cudaStream_t)0x1)

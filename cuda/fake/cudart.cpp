@@ -278,6 +278,20 @@ void retire(uintptr_t at, const Block &b) {
   rt.freed_order.pop_front();
 }
 
+/* Frees the live block at `at`, and says if something wrote around it. */
+cudaError_t end_block(uintptr_t at) {
+  Block block = rt.live[at];
+  mprotect(block.base, block.mapped, PROT_READ);
+  bool intact = canaries_intact(at, block);
+  rt.live.erase(at);
+  rt.used -= block.bytes;
+  retire(at, block);
+  if (intact) return cudaSuccess;
+  fprintf(stderr, "fake cudart: written outside a block of %zu bytes\n",
+          block.bytes);
+  return cudaErrorIllegalAddress;
+}
+
 /* ---- copies ---- */
 
 cudaError_t check_copy(const void *to, const void *from, size_t bytes,
@@ -355,18 +369,35 @@ cudaError_t cudaFree(void *at) {
   FakeLock lock(fake_mutex());
   if (!at) return cudaSuccess;
   cudaError_t error = wait_for_all();
-  auto found = rt.live.find(reinterpret_cast<uintptr_t>(at));
-  if (found == rt.live.end()) return fake_fail(cudaErrorInvalidValue);
-  auto [key, block] = *found;
-  mprotect(block.base, block.mapped, PROT_READ);
-  bool intact = canaries_intact(key, block);
-  rt.live.erase(found);
-  rt.used -= block.bytes;
-  retire(key, block);
-  if (intact) return error;
-  fprintf(stderr, "fake cudart: written outside a block of %zu bytes\n",
-          block.bytes);
-  return fake_fail(cudaErrorIllegalAddress);
+  if (!rt.live.count(reinterpret_cast<uintptr_t>(at)))
+    return fake_fail(cudaErrorInvalidValue);
+  cudaError_t written = end_block(reinterpret_cast<uintptr_t>(at));
+  return written ? fake_fail(written) : error;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
+  *pool = nullptr; /* there is but one, and it keeps nothing */
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t) {
+  return cudaMalloc(out, bytes);
+}
+
+/* The block lives until the stream gets there. */
+cudaError_t cudaFreeAsync(void *at, cudaStream_t stream) {
+  FakeLock lock(fake_mutex());
+  auto key = reinterpret_cast<uintptr_t>(at);
+  if (!at) return cudaSuccess;
+  if (!rt.live.count(key)) return fake_fail(cudaErrorInvalidValue);
+  fake_enqueue(stream, [=] {
+    return rt.live.count(key) ? end_block(key) : cudaErrorInvalidValue;
+  });
+  return sticky_error();
 }
 
 cudaError_t cudaMallocHost(void **out, size_t bytes) {

@@ -1,0 +1,185 @@
+/* conv.cu: convolutions of images as products that are never written out.
+ *
+ *   VALUE      y (out, places)  = w (out, window)  x[window, place]
+ *   TO_X       x (in, pixels)   = w (in, out taps) y[out tap, pixel]
+ *   TO_WEIGHT  w (out, window)  = y (out, images places) x[place, window]
+ *
+ * each per group, the first two per image too.  A window is (channel, tap) of
+ * the group; a tap is a place of the kernel.
+ */
+#include "gemm.h"
+
+/* Of a group. */
+template <typename T> struct Images {
+  int64_t batch, m, n, k; /* see gemm.h */
+  bool left_by_k, right_by_k;
+  int64_t images, groups, in, out;     /* in, out: channels of a group */
+  int64_t pixels, places, taps;        /* size, result, kernel, multiplied */
+  int64_t height, width;               /* size */
+  int64_t result_height, result_width;
+  int64_t kernel_width;
+  int64_t stride[2], pad[2], dilation[2];
+  T *x, *w, *y;
+  const T *bias;
+
+  /* x of a channel, at a tap of a place; 0 in the padding. */
+  __device__ T pixel(const T *plane, int64_t place, int64_t tap) const {
+    int64_t py, px, ty, tx;
+    divide(place, result_width, &py, &px);
+    divide(tap, kernel_width, &ty, &tx);
+    const int64_t row = py * stride[0] - pad[0] + ty * dilation[0];
+    const int64_t column = px * stride[1] - pad[1] + tx * dilation[1];
+    const bool within =
+        row >= 0 && row < height && column >= 0 && column < width;
+    return within ? plane[row * width + column] : T(0);
+  }
+
+  /* The place along one axis whose tap falls on `at`; -1 for none. */
+  __device__ int64_t place_of(int64_t at, int64_t tap, int axis,
+                              int64_t limit) const {
+    const int64_t from = at + pad[axis] - tap * dilation[axis];
+    if (from < 0) return -1;
+    int64_t place, rest;
+    divide(from, stride[axis], &place, &rest);
+    return rest == 0 && place < limit ? place : -1;
+  }
+
+  static __device__ void divide(int64_t a, int64_t by, int64_t *quotient,
+                                int64_t *rest) {
+    *quotient = ((a | by) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)by)
+                                      : a / by;
+    *rest = a - *quotient * by;
+  }
+};
+
+template <typename T> struct ConvValue : Images<T> {
+  __device__ T left(int64_t b, int64_t i, int64_t p) const {
+    const int64_t group = b % this->groups;
+    return this->w[(group * this->m + i) * this->k + p];
+  }
+  __device__ T right(int64_t b, int64_t p, int64_t j) const {
+    int64_t channel, tap;
+    this->divide(p, this->taps, &channel, &tap);
+    return this->pixel(this->x + (b * this->in + channel) * this->pixels, j,
+                       tap);
+  }
+  __device__ void store(int64_t b, int64_t i, int64_t j, T v) const {
+    const int64_t group = b % this->groups;
+    if (this->bias != nullptr) v += this->bias[group * this->m + i];
+    this->y[(b * this->m + i) * this->places + j] = v;
+  }
+};
+
+template <typename T> struct ConvToX : Images<T> {
+  __device__ T left(int64_t b, int64_t i, int64_t p) const {
+    const int64_t group = b % this->groups;
+    int64_t channel, tap;
+    this->divide(p, this->taps, &channel, &tap);
+    return this->w[((group * this->out + channel) * this->in + i) *
+                       this->taps +
+                   tap];
+  }
+  __device__ T right(int64_t b, int64_t p, int64_t j) const {
+    int64_t channel, tap, row, column, tap_row, tap_column;
+    this->divide(p, this->taps, &channel, &tap);
+    this->divide(j, this->width, &row, &column);
+    this->divide(tap, this->kernel_width, &tap_row, &tap_column);
+    const int64_t py = this->place_of(row, tap_row, 0, this->result_height);
+    const int64_t px =
+        this->place_of(column, tap_column, 1, this->result_width);
+    if (py < 0 || px < 0) return T(0);
+    return this->y[(b * this->out + channel) * this->places +
+                   py * this->result_width + px];
+  }
+  __device__ void store(int64_t b, int64_t i, int64_t j, T v) const {
+    this->x[(b * this->in + i) * this->pixels + j] = v;
+  }
+};
+
+template <typename T> struct ConvToWeight : Images<T> {
+  __device__ T left(int64_t group, int64_t i, int64_t p) const {
+    int64_t image, place;
+    this->divide(p, this->places, &image, &place);
+    return this->y[((image * this->groups + group) * this->out + i) *
+                       this->places +
+                   place];
+  }
+  __device__ T right(int64_t group, int64_t p, int64_t j) const {
+    int64_t image, place, channel, tap;
+    this->divide(p, this->places, &image, &place);
+    this->divide(j, this->taps, &channel, &tap);
+    const int64_t plane = (image * this->groups + group) * this->in + channel;
+    return this->pixel(this->x + plane * this->pixels, place, tap);
+  }
+  __device__ void store(int64_t group, int64_t i, int64_t j, T v) const {
+    this->w[(group * this->m + i) * this->n + j] = v;
+  }
+};
+
+#define POINTERS(Job)                 \
+  LAUNCH_POINTERS(Job, job, {         \
+    pointers.push_back(job.x);        \
+    pointers.push_back(job.w);        \
+    pointers.push_back(job.y);        \
+    pointers.push_back(job.bias);     \
+  })
+POINTERS(ConvValue<float>)
+POINTERS(ConvValue<double>)
+POINTERS(ConvToX<float>)
+POINTERS(ConvToX<double>)
+POINTERS(ConvToWeight<float>)
+POINTERS(ConvToWeight<double>)
+
+template <typename T> static void set_images(Images<T> *j, const Conv2d *c) {
+  j->images = c->batch, j->groups = c->groups;
+  j->in = c->in / c->groups, j->out = c->out / c->groups;
+  j->pixels = c->size[0] * c->size[1];
+  j->places = c->result[0] * c->result[1];
+  j->taps = c->kernel[0] * c->kernel[1];
+  j->height = c->size[0], j->width = c->size[1];
+  j->result_height = c->result[0], j->result_width = c->result[1];
+  j->kernel_width = c->kernel[1];
+  for (int a = 0; a < 2; a++) {
+    j->stride[a] = c->stride[a];
+    j->pad[a] = c->pad[a];
+    j->dilation[a] = c->dilation[a];
+  }
+  j->x = (T *)(void *)c->x, j->w = (T *)(void *)c->w;
+  j->y = (T *)(void *)c->y;
+  j->bias = (const T *)(const void *)c->bias;
+}
+
+template <typename T> static void run_conv(Backend *b, const Conv2d *c) {
+  const cudaStream_t stream = cuda_of(b)->stream;
+  Images<T> j;
+  set_images(&j, c);
+  j.batch = j.images * j.groups;
+  j.left_by_k = true;
+  j.right_by_k = false;
+  if (c->what == CONV_VALUE) {
+    j.m = j.out, j.n = j.places, j.k = j.in * j.taps;
+    gemm_run<T>(ConvValue<T>{j}, stream);
+  } else if (c->what == CONV_TO_X) {
+    j.m = j.in, j.n = j.pixels, j.k = j.out * j.taps;
+    gemm_run<T>(ConvToX<T>{j}, stream);
+  } else {
+    j.batch = j.groups;
+    j.m = j.out, j.n = j.in * j.taps, j.k = j.images * j.places;
+    j.right_by_k = true;
+    gemm_run<T>(ConvToWeight<T>{j}, stream);
+  }
+}
+
+static size_t cuda_conv_room(Backend *, const Conv2d *) { return 0; }
+
+static bool cuda_conv(Backend *b, const Conv2d *c) {
+  if (!cuda_ready(b)) return false;
+  if (c->dtype == DTYPE_F32) run_conv<float>(b, c);
+  else run_conv<double>(b, c);
+  return cuda_launched(b);
+}
+
+void cuda_fill_conv(Backend *b) {
+  b->conv_room = cuda_conv_room;
+  b->conv = cuda_conv;
+}
