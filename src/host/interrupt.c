@@ -49,7 +49,7 @@ static void interrupt_hook(lua_State *L, lua_Debug *event) {
 bool interrupt_request(Interrupt *stop) {
   bool first = !stop->pending;
   stop->pending = 1;
-  stop->kernels = true;
+  if (stop->kernels != NULL) *stop->kernels = true;
   lua_State *L = stop->running;
   if (L != NULL) lua_sethook(L, interrupt_hook, HOOK_ALL, HOOK_COUNT);
   return first;
@@ -58,7 +58,7 @@ bool interrupt_request(Interrupt *stop) {
 bool interrupt_clear(Interrupt *stop) {
   bool was = stop->pending;
   stop->pending = 0;
-  stop->kernels = false;
+  if (stop->kernels != NULL) *stop->kernels = false;
   lua_State *L = stop->running;
   if (L != NULL && lua_gethook(L) == interrupt_hook) lua_sethook(L, NULL, 0, 0);
   return was;
@@ -99,7 +99,7 @@ static int resume(lua_State *L, lua_State *co, int n) {
 
 static lua_State *check_coroutine(lua_State *L, int argument) {
   lua_State *co = lua_tothread(L, argument);
-  luaL_argexpected(L, co != NULL, argument, "coroutine");
+  luaL_argexpected(L, co != NULL, argument, "thread");
   return co;
 }
 

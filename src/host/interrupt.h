@@ -18,7 +18,7 @@
 typedef struct Interrupt {
   lua_State *volatile running;
   volatile sig_atomic_t pending;
-  volatile bool kernels; /* what kernels poll: true while pending */
+  volatile bool *kernels; /* what kernels poll: true while pending; or NULL */
 } Interrupt;
 
 /* Make L stoppable by `stop`, which must outlive it: puts functions that keep

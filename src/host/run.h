@@ -21,6 +21,7 @@ int run_report(lua_State *L, int status, Interrupt *stop);
  * status says so), drops its results; returns the exit status. */
 int run_chunk(lua_State *L, int status, int arguments, Interrupt *stop);
 
+/* The same for a text; `name` is its chunk name. */
 int run_text(lua_State *L, const char *text, const char *name, Interrupt *stop);
 
 /* `ts` becomes a global that loads tensus when it is first read, so that it
