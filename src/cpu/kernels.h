@@ -46,10 +46,10 @@ CPU_SLOTS(PROTOTYPE)
 
 /* ---- pointwise_level.c ---- */
 
-enum {
-  POINT_PAD = 16, /* elements: the widest vector of the narrowest type */
-  POINT_TYPES = 4 /* f32, f64, i32, i64 */
-};
+enum { POINT_PAD = 16 }; /* elements: the widest vector of the narrowest type */
+
+/* The types that rows compute in. */
+enum { POINT_F32, POINT_F64, POINT_I32, POINT_I64, POINT_TYPES };
 
 /* out[i] = row(in...) for i < n: in[0..2] are x, y, z, in[3] is r, in[4] is
  * g.  May read and write up to the next multiple of POINT_PAD elements.  out
@@ -74,9 +74,10 @@ bool pointwise_run(Backend *b, const Program *p, int level);
 
 /* ---- copy_level.c ---- */
 
-/* to[i] = from[i] converted (backend.h, Move), i < n: a multiple of
- * CONVERT_PAD.  The arrays share no element. */
 enum { CONVERT_PAD = 64 }; /* the widest vector of bytes */
+
+/* to[i] = from[i] converted (backend.h, Move), i < n: a multiple of the pad
+ * of the level.  The arrays share no element. */
 typedef void ConvertKernel(int64_t n, const void *from, void *to);
 
 /* to[c + to_row r] = from[r + from_col c] for a square of `side` rows and
@@ -88,6 +89,7 @@ typedef struct CopyLevel {
   ConvertKernel *convert[DTYPE_COUNT][DTYPE_COUNT]; /* from, to; else NULL */
   SquareKernel *square[4];                          /* 1, 2, 4, 8 bytes */
   int side[4];
+  int pad; /* <= CONVERT_PAD */
 } CopyLevel;
 
 extern const CopyLevel copy_base;

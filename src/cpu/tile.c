@@ -1,0 +1,235 @@
+/* tile.c: see tile.h.  The plain loops here move bits, so one compilation
+ * serves all levels; what gains by wide vectors is in copy_level.c. */
+#include "cpu/tile.h"
+
+#include <string.h>
+
+/* ---- cutting a space ---- */
+
+Cut cut_space(int axes, const int64_t *size, int64_t rows, int64_t cols,
+              bool across) {
+  Cut c = {axes, size, rows, cols, across, 1, 1, 1};
+  int64_t outer = 1;
+  for (int d = 0; d < axes - 2; d++) outer *= size[d];
+  const int64_t side = axes > 1 ? size[axes - 2] : 1;
+  c.wide = ceil_div(size[axes - 1], cols);
+  c.high = across ? ceil_div(outer * side, rows) : ceil_div(side, rows);
+  c.tiles = across ? c.high : outer * c.high * c.wide;
+  return c;
+}
+
+/* Place number `rest` among the axes up to `d`.  Divisions are slow, and most
+ * spaces have few axes: the outermost needs none. */
+static void place_at(const Cut *c, Tile *t, int d, int64_t rest) {
+  for (; d > 0; d--) {
+    t->at[d] = rest % c->size[d];
+    rest /= c->size[d];
+  }
+  if (d == 0) t->at[0] = rest;
+}
+
+static void tile_across(const Cut *c, int64_t index, Tile *t) {
+  const int last = c->axes - 1;
+  const int64_t first = index * c->rows;
+  int64_t all = 1;
+  for (int d = 0; d < last; d++) all *= c->size[d];
+  t->rows = min_i64(c->rows, all - first);
+  t->cols = c->cols;
+  t->at[last] = 0;
+  place_at(c, t, last - 1, first);
+}
+
+void tile_at(const Cut *c, int64_t index, Tile *t) {
+  if (c->across) {
+    tile_across(c, index, t);
+    return;
+  }
+  const int last = c->axes - 1;
+  int64_t col = 0;
+  if (c->wide > 1) col = index % c->wide * c->cols, index /= c->wide;
+  t->at[last] = col;
+  t->cols = min_i64(c->cols, c->size[last] - col);
+  t->rows = 1;
+  if (last == 0) return;
+  int64_t row = index;
+  if (last == 1) index = 0;
+  else row = index % c->high, index /= c->high;
+  t->at[last - 1] = row * c->rows;
+  t->rows = min_i64(c->rows, c->size[last - 1] - row * c->rows);
+  place_at(c, t, last - 2, index);
+}
+
+/* ---- matrices of bits ---- */
+
+/* Loops over elements of one size.  Inlined with constant counts of columns
+ * where rows are short. */
+#define ELEMENTS(T)                                                        \
+  INLINE void nest_##T(int64_t rows, int64_t cols, Matrix to, Matrix from) { \
+    for (int64_t r = 0; r < rows; r++) {                                   \
+      T *const a = (T *)to.data + r * to.row;                              \
+      const T *const b = (const T *)from.data + r * from.row;              \
+      for (int64_t c = 0; c < cols; c++) a[c * to.col] = b[c * from.col];  \
+    }                                                                      \
+  }                                                                        \
+  static void fill_##T(int64_t rows, int64_t cols, Matrix to,              \
+                       Matrix from) {                                      \
+    for (int64_t r = 0; r < rows; r++) {                                   \
+      T *const a = (T *)to.data + r * to.row;                              \
+      const T b = ((const T *)from.data)[r * from.row];                    \
+      for (int64_t c = 0; c < cols; c++) a[c] = b;                         \
+    }                                                                      \
+  }                                                                        \
+  static void loops_##T(int64_t rows, int64_t cols, Matrix to,             \
+                        Matrix from) {                                     \
+    switch (cols) {                                                        \
+    case 1: nest_##T(rows, 1, to, from); break;                            \
+    case 2: nest_##T(rows, 2, to, from); break;                            \
+    case 3: nest_##T(rows, 3, to, from); break;                            \
+    case 4: nest_##T(rows, 4, to, from); break;                            \
+    default: nest_##T(rows, cols, to, from);                               \
+    }                                                                      \
+  }
+ELEMENTS(uint8_t)
+ELEMENTS(uint16_t)
+ELEMENTS(uint32_t)
+ELEMENTS(uint64_t)
+
+typedef void Loops(int64_t rows, int64_t cols, Matrix to, Matrix from);
+
+static Loops *const fill_by[4] = {fill_uint8_t, fill_uint16_t, fill_uint32_t,
+                                  fill_uint64_t};
+static Loops *const loops_by[4] = {loops_uint8_t, loops_uint16_t,
+                                   loops_uint32_t, loops_uint64_t};
+
+/* log2 of 1, 2, 4, 8 */
+INLINE int size_log(size_t bytes) {
+  return bytes == 8 ? 3 : (int)(bytes >> 1);
+}
+
+INLINE Matrix moved(Matrix m, size_t bytes, int64_t row, int64_t col) {
+  m.data += (row * m.row + col * m.col) * (int64_t)bytes;
+  return m;
+}
+
+static void copy_rows(size_t bytes, int64_t rows, int64_t cols, Matrix to,
+                      Matrix from) {
+  if (to.row == cols && from.row == cols) cols *= rows, rows = 1;
+  for (int64_t r = 0; r < rows; r++)
+    memcpy(to.data + (size_t)(r * to.row) * bytes,
+           from.data + (size_t)(r * from.row) * bytes, (size_t)cols * bytes);
+}
+
+/* Squares in registers; what remains at the right and below by loops. */
+static void transpose(const CopyLevel *l, size_t bytes, int64_t rows,
+                      int64_t cols, Matrix to, Matrix from) {
+  const int size = size_log(bytes);
+  const int64_t side = l->side[size];
+  const int64_t down = rows / side * side, right = cols / side * side;
+  for (int64_t r = 0; r < down; r += side)
+    for (int64_t c = 0; c < right; c += side)
+      l->square[size](moved(from, bytes, r, c).data, from.col,
+                      moved(to, bytes, r, c).data, to.row);
+  if (right < cols)
+    loops_by[size](down, cols - right, moved(to, bytes, 0, right),
+                   moved(from, bytes, 0, right));
+  if (down < rows)
+    loops_by[size](rows - down, cols, moved(to, bytes, down, 0),
+                   moved(from, bytes, down, 0));
+}
+
+void matrix_copy(const CopyLevel *l, size_t bytes, int64_t rows, int64_t cols,
+                 Matrix to, Matrix from) {
+  const int size = size_log(bytes);
+  if (cols <= 4) {
+    loops_by[size](rows, cols, to, from);
+  } else if (to.col == 1 && from.col == 1) {
+    copy_rows(bytes, rows, cols, to, from);
+  } else if (to.col == 1 && from.col == 0) {
+    fill_by[size](rows, cols, to, from);
+  } else if (to.col == 1 && from.row == 1) {
+    transpose(l, bytes, rows, cols, to, from);
+  } else if (to.row == 1 && from.col == 1) { /* the same, seen from aside */
+    transpose(l, bytes, cols, rows, (Matrix){to.data, to.col, to.row},
+              (Matrix){from.data, from.col, from.row});
+  } else {
+    loops_by[size](rows, cols, to, from);
+  }
+}
+
+/* ---- tiles ---- */
+
+/* Call matrix_copy for each run of rows within the last outer axis. */
+static void pack(const CopyLevel *l, const Cut *c, const Tile *t, Strided s,
+                 char *packed, bool out) {
+  Tile run = *t;
+  const int last = c->axes - 1;
+  const int64_t row = last > 0 ? s.stride[last - 1] : 0;
+  for (int64_t left = t->rows; left > 0;) {
+    const int64_t rows =
+        last > 0 ? min_i64(left, c->size[last - 1] - run.at[last - 1]) : 1;
+    const Matrix side = {packed, t->cols, 1};
+    const Matrix array = {
+        s.data + tile_offset(c, &run, s.stride) * (int64_t)s.bytes, row,
+        s.stride[last]};
+    matrix_copy(l, s.bytes, rows, t->cols, out ? array : side,
+                out ? side : array);
+    packed += (size_t)(rows * t->cols) * s.bytes;
+    if ((left -= rows) == 0) return;
+    run.at[last - 1] += rows;
+    for (int d = last - 1; d > 0 && run.at[d] == c->size[d]; d--)
+      run.at[d] = 0, run.at[d - 1]++;
+  }
+}
+
+void tile_pack(const CopyLevel *l, const Cut *c, const Tile *t, Strided from,
+               char *packed) {
+  pack(l, c, t, from, packed, false);
+}
+
+void tile_unpack(const CopyLevel *l, const Cut *c, const Tile *t, Strided to,
+                 const char *packed) {
+  pack(l, c, t, to, (char *)(uintptr_t)packed, true);
+}
+
+/* ---- conversion ---- */
+
+void convert(const CopyLevel *l, int64_t n, Dtype from_type, const void *from,
+             Dtype to_type, void *to) {
+  ConvertKernel *const kernel = l->convert[from_type][to_type];
+  const size_t in = dtype_bytes(from_type), out = dtype_bytes(to_type);
+  if (kernel == NULL) {
+    memcpy(to, from, (size_t)n * in);
+    return;
+  }
+  const int64_t whole = n / l->pad * l->pad;
+  const size_t rest = (size_t)(n - whole);
+  if (whole > 0) kernel(whole, from, to);
+  if (rest == 0) return;
+  _Alignas(64) char a[CONVERT_PAD * 8], b[CONVERT_PAD * 8];
+  memcpy(a, (const char *)from + (size_t)whole * in, rest * in);
+  kernel(l->pad, a, b);
+  memcpy((char *)to + (size_t)whole * out, b, rest * out);
+}
+
+const CopyLevel *copy_level(int level) {
+  static const CopyLevel *const levels[LEVEL_COUNT] = {
+      [LEVEL_BASE] = &copy_base,
+#if defined(__x86_64__)
+      [LEVEL_AVX2] = &copy_avx2,
+      [LEVEL_AVX512] = &copy_avx512
+#endif
+  };
+  assert(levels[level] != NULL);
+  return levels[level];
+}
+
+/* ---- threads ---- */
+
+bool run_chunks(Backend *b, int64_t chunks, PoolWork *work, void *arg) {
+  if (chunks > 1 && b->pool != NULL) return pool_run(b->pool, chunks, work, arg);
+  for (int64_t i = 0; i < chunks; i++) {
+    if (i > 0 && b->stop != NULL && *b->stop) return false;
+    work(arg, i, 0);
+  }
+  return true;
+}
