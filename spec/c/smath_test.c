@@ -81,7 +81,7 @@ typedef void Loop(size_t n, const void *x, const void *y, void *r);
   ONE(tanh, tanh(x), -8, 8, 2, 0)                                             \
   ONE(sigmoid, 1 / (1 + exp(-x)), -104, 20, 2, 0)                             \
   ONE(erf, erf(x), -5, 5, 2, 0)                                               \
-  ONE(erfc, erfc(x), -4, 11, 2, 0)                                            \
+  ONE(erfc, erfc(x), -4, 11, 4, 0)                                            \
   ONE(sqrt, sqrt(x), 0, 4, 0.5, 0)                                            \
   ONE(rsqrt, 1 / sqrt(x), 0, 4, 2, 0)                                         \
   ONE(gelu, gate(x, erfc(x * (W)-0.70710678118654752440084L) / 2), -12, 6, 4, \

@@ -158,6 +158,8 @@ static const double sm_two_over_pi[64][4] = {
 #define SQRT_HALF_BITS 0x3fe6a09e667f3bcd
 #define HALF_PI 0x1.921fb54442d18p+0
 #define HALF_PI_LO 0x1.1a62633145c07p-54
+#define ROOT2 0x1.6a09e667f3bcdp+0
+#define ROOT2_LO (-0x1.bdd3413b26456p-54)
 #define TWO_OVER_PI 0x1.45f306dc9c883p-1
 #define CFN(name) name
 #else
@@ -185,6 +187,8 @@ static const double sm_two_over_pi[64][4] = {
 #define SQRT_HALF_BITS 0x3f3504f3
 #define HALF_PI 0x1.921fb6p+0f
 #define HALF_PI_LO (-0x1.777a5cp-25f)
+#define ROOT2 0x1.6a09e6p+0f
+#define ROOT2_LO 0x1.9fcef4p-26f
 #define TWO_OVER_PI 0x1.45f306p-1f
 #define CFN(name) name##f
 #endif
@@ -1271,64 +1275,77 @@ SM REAL FN(sm_erf)(REAL x)
   return CFN(copysign)(a < 1 ? small : large, x);
 }
 
+/* A number in two words: high + low. */
+typedef struct FN(SmPair) {
+  REAL high, low;
+} FN(SmPair);
+
 /*
- * e^(x^2) (1 - erf x) for 0 <= x <= 27: p(t) / (x + k), t = (x - k) / (x + k)
- * (after Shepherd and Laframboise 1981); p to 2^-25.5 (f32, k = 3), 2^-53.6
- * (f64, k = 3.25).
+ * Phi(-x) e^(x^2 / 2) / scale for x >= 0, Phi the normal distribution: a
+ * polynomial over x + 4, in t = (x - 4) / (x + 4) (after Shepherd and
+ * Laframboise 1981), to 2^-26.8 (f32), 2^-59.3 (f64).  With x, k = 4 scale;
+ * so erfc need not multiply x by the root of 2 first.  The roundings that
+ * count (of 1 / (x + k), of the last sum and product) are kept.
  */
-SM REAL FN(sm_erfc_scaled)(REAL x)
+SM FN(SmPair) FN(sm_normal_scaled)(REAL x, REAL k, REAL k_low)
 {
+  REAL d = x + k, d_low = FN(sm_sum_rest)(x, k, d) + k_low, inverse = 1 / d;
+  REAL back_low, back = FN(sm_product)(inverse, d, &back_low);
+  REAL rest = ((1 - back) - back_low) - inverse * d_low; /* of inverse */
+  REAL t = SM_FMA(-2 * k, inverse, C(1));
+  t = SM_FMA(-2 * inverse, SM_FMA(k, rest, k_low), t);
 #if REAL_BITS == 64
-  const REAL k = 3.25;
+  REAL p = -0x1.716647a61daf3p-31;
+  STEP(p, t, -0x1.4c641a4aed621p-29)
+  STEP(p, t, 0x1.e3cc07f4c8393p-30)
+  STEP(p, t, 0x1.4a77768bf92adp-26)
+  STEP(p, t, 0x1.ce335c2b39306p-27)
+  STEP(p, t, -0x1.6c2d8f03469b5p-24)
+  STEP(p, t, -0x1.4cec2ab68e65ap-23)
+  STEP(p, t, 0x1.233e7ba615723p-22)
+  STEP(p, t, 0x1.1236cc5abf9aap-20)
+  STEP(p, t, -0x1.51e4d409eb2ecp-21)
+  STEP(p, t, -0x1.8d4b22c2892eep-18)
+  STEP(p, t, 0x1.80b1ac4bcfe42p-21)
+  STEP(p, t, 0x1.26d099a2c2d65p-15)
+  STEP(p, t, -0x1.001e4c72e174fp-19)
+  STEP(p, t, -0x1.e4a42570c3d25p-13)
+  STEP(p, t, 0x1.17a4ae2c60a7ap-13)
+  STEP(p, t, 0x1.ab825fc1053dep-10)
+  STEP(p, t, -0x1.c81719d541d65p-9)
+  STEP(p, t, -0x1.ee2761047f60cp-8)
+  STEP(p, t, 0x1.eec4cc3e4d227p-5)
+  STEP(p, t, -0x1.7dff2bff68398p-3)
+  STEP(p, t, 0x1.8c6dbf2cfc2b4p-2)
+  STEP(p, t, -0x1.373e3a893c28ap-1)
+  STEP(p, t, -0x1.990ea270aca77p-56)
+  const REAL head = 0x1.82b4bb8c94dcep-1;
 #else
-  const REAL k = 3;
+  REAL p = -0x1.15699p-13f;
+  STEP(p, t, 0x1.76c122p-13)
+  STEP(p, t, 0x1.9b7ccap-10)
+  STEP(p, t, -0x1.cc5b14p-9)
+  STEP(p, t, -0x1.ed2a1ap-8)
+  STEP(p, t, 0x1.eed3ecp-5)
+  STEP(p, t, -0x1.7e0004p-3)
+  STEP(p, t, 0x1.8c6d9ep-2)
+  STEP(p, t, -0x1.373e38p-1)
+  STEP(p, t, -0x1.cdac8c8cc8751p-27)
+  const REAL head = 0x1.82b4bcp-1f;
 #endif
-  REAL inverse = 1 / (x + k), t = (x - k) * inverse;
-#if REAL_BITS == 64
-  REAL p = 0x1.6ed664af94f5ap-30;
-  STEP(p, t, 0x1.075032889f78p-29)
-  STEP(p, t, -0x1.c33688b775ce5p-27)
-  STEP(p, t, -0x1.a83a021547df4p-26)
-  STEP(p, t, 0x1.37c4b4ec2a1ep-24)
-  STEP(p, t, 0x1.90d72087ca25fp-23)
-  STEP(p, t, -0x1.7c543f5d94bd5p-22)
-  STEP(p, t, -0x1.4260c1bd751d8p-20)
-  STEP(p, t, 0x1.0e0c0f1b500e3p-19)
-  STEP(p, t, 0x1.f2623cc324f97p-18)
-  STEP(p, t, -0x1.00d8728dee4d2p-16)
-  STEP(p, t, -0x1.69de4e488535dp-15)
-  STEP(p, t, 0x1.355a14743918bp-13)
-  STEP(p, t, 0x1.4e33df6026f3p-13)
-  STEP(p, t, -0x1.860c033c84aa3p-10)
-  STEP(p, t, 0x1.d9c783538d066p-10)
-  STEP(p, t, 0x1.3841beb732087p-7)
-  STEP(p, t, -0x1.d0488c87e030bp-5)
-  STEP(p, t, 0x1.6044a3a2a7391p-3)
-  STEP(p, t, -0x1.802b3d1683881p-2)
-  STEP(p, t, 0x1.4a9d9e1f9386ep-1)
-  STEP(p, t, -0x1.d3741415543f9p-1)
-  STEP(p, t, 0x1.14c83272cd828p+0)
-#else
-  REAL p = -0x1.552326p-12f;
-  STEP(p, t, -0x1.faa5e2p-12)
-  STEP(p, t, 0x1.93beb2p-9)
-  STEP(p, t, -0x1.418056p-10)
-  STEP(p, t, -0x1.b7be64p-6)
-  STEP(p, t, 0x1.e9975p-4)
-  STEP(p, t, -0x1.3deacep-2)
-  STEP(p, t, 0x1.2e3268p-1)
-  STEP(p, t, -0x1.c44c48p-1)
-  STEP(p, t, 0x1.12f21ep+0)
-#endif
-  return p * inverse;
+  FN(SmPair) y;
+  y.high = FN(sm_product)(head + p, inverse, &y.low);
+  y.low += SM_FMA(y.high, rest, ((head - (head + p)) + p) * inverse);
+  return y;
 }
 
 /* factor e^-(high + low) for high >= 0; may be subnormal. */
-SM REAL FN(sm_exp_negative)(REAL high, REAL low, REAL factor)
+SM REAL FN(sm_exp_negative)(REAL high, REAL low, FN(SmPair) factor)
 {
   REAL z, a, b, r = FN(sm_exp_reduce)(-high, &z) - low;
   FN(sm_pow2_pair)(z, &a, &b);
-  return SM_FMA(factor, FN(sm_exp_series)(r), factor) * a * b;
+  REAL rest = SM_FMA(factor.high, FN(sm_exp_series)(r), factor.low);
+  return (factor.high + rest) * a * b;
 }
 
 /* 1 - erf x.  Best effort, no promise of 2 ulp: measured 3. */
@@ -1338,7 +1355,11 @@ SM REAL FN(sm_erfc)(REAL x)
   REAL c = x > last ? last : x, low;
   c = c < 0 ? C(0) : c;
   REAL high = FN(sm_product)(c, c, &low);
-  REAL tail = FN(sm_exp_negative)(high, low, FN(sm_erfc_scaled)(c));
+  FN(SmPair) s = FN(sm_normal_scaled)(c, 2 * ROOT2, 2 * ROOT2_LO);
+  REAL lost, value = FN(sm_product)(s.high, ROOT2, &lost);
+  lost += SM_FMA(s.low, ROOT2, s.high * ROOT2_LO);
+  s.high = value, s.low = lost;
+  REAL tail = FN(sm_exp_negative)(high, low, s);
   return x < C(0.5) ? 1 - FN(sm_erf)(x) : tail;
 }
 
@@ -1359,8 +1380,8 @@ SM REAL FN(sm_gelu)(REAL x)
   REAL a = CFN(fabs)(x), low;
   a = a > last ? last : a;
   REAL half = C(0.5) * FN(sm_product)(a, a, &low);
-  REAL scaled = FN(sm_erfc_scaled)(a * C(0.70710678118654752));
-  REAL tail = FN(sm_exp_negative)(half, C(0.5) * low, C(0.5) * scaled);
+  FN(SmPair) s = FN(sm_normal_scaled)(a, 4, 0);
+  REAL tail = FN(sm_exp_negative)(half, C(0.5) * low, s);
   return FN(sm_gate)(x, a, tail);
 }
 
@@ -1455,6 +1476,8 @@ SM REAL FN(sm_logsigmoid)(REAL x)
 #undef SQRT_HALF_BITS
 #undef HALF_PI
 #undef HALF_PI_LO
+#undef ROOT2
+#undef ROOT2_LO
 #undef TWO_OVER_PI
 #undef CFN
 #undef C
