@@ -125,7 +125,7 @@ CORE_DIRS ?= ground value rows device cpu tensor ops grad compound border
 LEVEL_C := $(wildcard src/cpu/*_level.c)
 CORE_C := $(filter-out $(LEVEL_C),$(wildcard $(CORE_DIRS:%=src/%/*.c)))
 PROGRAM_C := $(wildcard src/host/main.c src/host/repl.c src/host/line.c \
-               src/host/run.c)
+               src/host/chunk.c)
 HOST_C := $(filter-out $(PROGRAM_C),$(wildcard src/host/*.c))
 LUA_FILES := $(shell find lua -name '*.lua' 2>/dev/null)
 
@@ -196,11 +196,12 @@ ARTEFACTS := $(addprefix $(BUILD)/,tensus libtensus.a libtensus.so tensus.so \
                libtensus_lua.a)
 all: $(ARTEFACTS)
 
-# Exports lua_*, so that packaged C modules (lfs, lpeg) load into it.
+# Exports lua_*, so that packaged C modules (lfs, lpeg) load into it.  Finds the
+# CUDA plug-in beside itself, and in ../lib once it is installed.
 $(BUILD)/tensus: $(PROGRAM_OBJ) $(LIB_OBJ) $(LUA_OBJ) $(BUILD)/core.list
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SANFLAGS) $(PROGRAM_OBJ) $(LIB_OBJ) $(LUA_LINK) $(LIBS) \
-	  -Wl,-E -o $@
+	  -Wl,-E '-Wl,-rpath,$$ORIGIN/../lib' -o $@
 
 # A library shows these names and no other.
 OWN_LUA := tensus_*
@@ -352,6 +353,35 @@ tsan:
 
 # ---- the rest ----
 
+LIBDIR = $(DESTDIR)$(PREFIX)/lib
+define PC
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include
+
+Name: tensus
+Description: embeddable Lua 5.4 with native tensors
+Version: $(VERSION)
+Libs: -L$${libdir} -ltensus
+Libs.private: $(LIBS)
+Cflags: -I$${includedir}
+endef
+export PC
+
+# `build/tensus_cuda.so` is installed when `make cuda` has made it.
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+	  $(LIBDIR)/lua/5.4 $(LIBDIR)/pkgconfig
+	install -s $(BUILD)/tensus $(DESTDIR)$(PREFIX)/bin/tensus
+	install -m 644 src/tensus.h src/tensus_lua.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(BUILD)/libtensus.a $(BUILD)/libtensus_lua.a $(LIBDIR)
+	install -s $(BUILD)/libtensus.so $(LIBDIR)/libtensus.so.0
+	ln -sf libtensus.so.0 $(LIBDIR)/libtensus.so
+	install -s $(BUILD)/tensus.so $(LIBDIR)/lua/5.4/tensus.so
+	@if [ -e $(BUILD)/tensus_cuda.so ]; then \
+	  install $(BUILD)/tensus_cuda.so $(LIBDIR); fi
+	@printf '%s\n' "$$PC" >$(LIBDIR)/pkgconfig/tensus.pc
+
 clean:
 	rm -rf build
 
@@ -369,4 +399,5 @@ help:
 	@echo "make clean    remove build/ (vendor/lua stays)"
 	@echo "Variables: BUILD CC CXX OPT WERROR=1 SANITIZE= V=1 CORE_DIRS="
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,obj lua gen cuda fake) -name '*.d' \
+           2>/dev/null)

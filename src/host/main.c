@@ -18,7 +18,7 @@
 
 #include "host/interrupt.h"
 #include "host/repl.h"
-#include "host/run.h"
+#include "host/chunk.h"
 #include "host/state.h"
 
 typedef struct Program {
@@ -104,7 +104,7 @@ static void catch_signals(void) {
 /* ---- what options do ---- */
 
 static void report(Program *p, int status) {
-  p->status = run_report(p->L, status, &interrupt);
+  p->status = chunk_report(p->L, status, &interrupt);
 }
 
 static void usage_error(Program *p, const char *text, const char *detail) {
@@ -114,14 +114,14 @@ static void usage_error(Program *p, const char *text, const char *detail) {
 
 static void run_code(Program *p, const Flag *flag, const char *code) {
   (void)flag;
-  p->status = run_text(p->L, code, "=(command line)", &interrupt);
+  p->status = chunk_run_text(p->L, code, "=(command line)", &interrupt);
 }
 
 /* Pushes require(name); false and a report when that fails. */
 static bool push_module(Program *p, const char *name) {
   lua_getglobal(p->L, "require");
   lua_pushstring(p->L, name);
-  int status = run_call(p->L, 1, 1);
+  int status = chunk_call(p->L, 1, 1);
   if (status != LUA_OK) report(p, status);
   return status == LUA_OK;
 }
@@ -366,7 +366,7 @@ static void help_of(Program *p) {
   if (!push_module(p, "tensus")) return;
   lua_getfield(p->L, -1, "help");
   lua_pushstring(p->L, p->help_name);
-  int status = run_call(p->L, 1, 1);
+  int status = chunk_call(p->L, 1, 1);
   if (status == LUA_OK)
     puts(luaL_tolstring(p->L, -1, NULL));
   else
@@ -399,11 +399,11 @@ static void run_init(Program *p) {
   if (text == NULL || !p->environment) return;
   if (text[0] == '@') {
     int status = luaL_loadfilex(p->L, text + 1, "t");
-    p->status = run_chunk(p->L, status, 0, &interrupt);
+    p->status = chunk_run(p->L, status, 0, &interrupt);
     return;
   }
   const char *chunk = lua_pushfstring(p->L, "=%s", name);
-  p->status = run_text(p->L, text, chunk, &interrupt);
+  p->status = chunk_run_text(p->L, text, chunk, &interrupt);
   lua_settop(p->L, 0);
 }
 
@@ -419,7 +419,7 @@ static void run_script(Program *p, const char *file) {
     luaL_checkstack(p->L, n + 1, "too many arguments to the script");
     for (int i = 0; i < n; i++) lua_pushstring(p->L, p->argv[first + i]);
   }
-  p->status = run_chunk(p->L, status, n, &interrupt);
+  p->status = chunk_run(p->L, status, n, &interrupt);
 }
 
 static void run_prompt(Program *p) {
@@ -436,7 +436,7 @@ static void run_all(Program *p) {
   bool script = p->script < p->argc;
   bool terminal = isatty(STDIN_FILENO) != 0;
   bool prompt = p->prompt || (!script && !p->ran_code && terminal);
-  if (prompt || p->ran_code) run_offer_ts(p->L);
+  if (prompt || p->ran_code) state_offer_ts(p->L);
   walk_options(p, THEN);
   if (p->status != EXIT_DONE) return;
   if (script)

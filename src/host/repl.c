@@ -12,7 +12,7 @@
 
 #include <lauxlib.h>
 
-#include "host/run.h"
+#include "host/chunk.h"
 
 enum { LINE_STEP = 512 }; /* bytes asked of the C library at a time */
 
@@ -121,15 +121,15 @@ static bool is_silent(lua_State *L) {
 /* Runs the chunk on top of L, above the text; its values are printed. */
 static void run_line(lua_State *L, Interrupt *stop) {
   bool silent = is_silent(L);
-  int status = run_call(L, 0, LUA_MULTRET);
+  int status = chunk_call(L, 0, LUA_MULTRET);
   int n = lua_gettop(L) - 1;
   if (status == LUA_OK && n > 0 && !silent) {
     luaL_checkstack(L, 2, NULL);
     lua_pushcfunction(L, print_values);
     lua_insert(L, 2);
-    status = run_call(L, n, 0);
+    status = chunk_call(L, n, 0);
   }
-  run_report(L, status, stop);
+  chunk_report(L, status, stop);
 }
 
 /* A local would be gone by the next line: say so, once. */
@@ -170,7 +170,7 @@ int repl_run(lua_State *L, Interrupt *stop) {
     if (status == LUA_OK)
       run_line(L, stop);
     else
-      run_report(L, status, stop);
+      chunk_report(L, status, stop);
   }
   putchar('\n');
   fflush(stdout);

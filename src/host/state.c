@@ -4,6 +4,8 @@
  */
 #include "host/state.h"
 
+#include <string.h>
+
 #include <lauxlib.h>
 #include <lualib.h>
 
@@ -91,4 +93,34 @@ lua_State *state_open(Interrupt *stop, bool environment) {
 void state_close(lua_State *L, Interrupt *stop) {
   stop->running = NULL; /* a signal must not touch it any more */
   if (L != NULL) lua_close(L);
+}
+
+/* __index of the globals, until `ts` is read. */
+static int load_ts(lua_State *L) {
+  const char *name = lua_tostring(L, 2);
+  if (name == NULL || strcmp(name, "ts") != 0) return 0;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "tensus");
+  lua_call(L, 1, 1);
+  lua_pushliteral(L, "ts");
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  lua_getmetatable(L, 1);
+  lua_pushnil(L);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+  return 1;
+}
+
+void state_offer_ts(lua_State *L) {
+  lua_pushglobaltable(L);
+  if (!lua_getmetatable(L, -1)) {
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, load_ts);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+  } else {
+    lua_pop(L, 2);
+  }
 }

@@ -16,4 +16,8 @@ lua_State *state_open(Interrupt *stop, bool environment);
 /* Finalises and frees everything.  NULL is fine. */
 void state_close(lua_State *L, Interrupt *stop);
 
+/* `ts` becomes a global that loads tensus when it is first read, so that it
+ * costs nothing where it is not used. */
+void state_offer_ts(lua_State *L);
+
 #endif

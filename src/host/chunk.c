@@ -1,8 +1,8 @@
-/* run.c: running chunks, and telling how that went.
+/* chunk.c: running chunks, and telling how that went.
  *
  * Must not know: options.
  */
-#include "host/run.h"
+#include "host/chunk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int message_handler(lua_State *L) {
   return 1;
 }
 
-int run_call(lua_State *L, int arguments, int results) {
+int chunk_call(lua_State *L, int arguments, int results) {
   int handler = lua_gettop(L) - arguments;
   lua_pushcfunction(L, message_handler);
   lua_insert(L, handler);
@@ -31,7 +31,7 @@ int run_call(lua_State *L, int arguments, int results) {
   return status;
 }
 
-int run_report(lua_State *L, int status, Interrupt *stop) {
+int chunk_report(lua_State *L, int status, Interrupt *stop) {
   bool interrupted = interrupt_clear(stop);
   if (status == LUA_OK) return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
   const char *message = lua_tostring(L, -1);
@@ -42,43 +42,13 @@ int run_report(lua_State *L, int status, Interrupt *stop) {
   return interrupted ? EXIT_INTERRUPTED : EXIT_ERROR;
 }
 
-int run_chunk(lua_State *L, int status, int arguments, Interrupt *stop) {
-  if (status == LUA_OK) status = run_call(L, arguments, 0);
-  return run_report(L, status, stop);
+int chunk_run(lua_State *L, int status, int arguments, Interrupt *stop) {
+  if (status == LUA_OK) status = chunk_call(L, arguments, 0);
+  return chunk_report(L, status, stop);
 }
 
-int run_text(lua_State *L, const char *text, const char *name,
-             Interrupt *stop) {
+int chunk_run_text(lua_State *L, const char *text, const char *name,
+                   Interrupt *stop) {
   int status = luaL_loadbufferx(L, text, strlen(text), name, "t");
-  return run_chunk(L, status, 0, stop);
-}
-
-/* __index of the globals, until `ts` is read. */
-static int load_ts(lua_State *L) {
-  const char *name = lua_tostring(L, 2);
-  if (name == NULL || strcmp(name, "ts") != 0) return 0;
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "tensus");
-  lua_call(L, 1, 1);
-  lua_pushliteral(L, "ts");
-  lua_pushvalue(L, -2);
-  lua_rawset(L, 1);
-  lua_getmetatable(L, 1);
-  lua_pushnil(L);
-  lua_setfield(L, -2, "__index");
-  lua_pop(L, 1);
-  return 1;
-}
-
-void run_offer_ts(lua_State *L) {
-  lua_pushglobaltable(L);
-  if (!lua_getmetatable(L, -1)) {
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, load_ts);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
-    lua_pop(L, 1);
-  } else {
-    lua_pop(L, 2);
-  }
+  return chunk_run(L, status, 0, stop);
 }

@@ -1,9 +1,9 @@
-/* run.h: running chunks, and telling how that went.
+/* chunk.h: running chunks, and telling how that went.
  *
  * Must not know: options.
  */
-#ifndef TENSUS_HOST_RUN_H
-#define TENSUS_HOST_RUN_H
+#ifndef TENSUS_HOST_CHUNK_H
+#define TENSUS_HOST_CHUNK_H
 
 #include "host/interrupt.h"
 
@@ -11,21 +11,18 @@
 enum { EXIT_DONE = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 /* lua_pcall with a traceback put behind an error message. */
-int run_call(lua_State *L, int arguments, int results);
+int chunk_call(lua_State *L, int arguments, int results);
 
 /* Says on standard error what the status (and the message on top, which is
  * popped) means, and returns the exit status for it. */
-int run_report(lua_State *L, int status, Interrupt *stop);
+int chunk_report(lua_State *L, int status, Interrupt *stop);
 
 /* Calls the chunk below its `arguments` (or reports why it did not load, when
  * status says so), drops its results; returns the exit status. */
-int run_chunk(lua_State *L, int status, int arguments, Interrupt *stop);
+int chunk_run(lua_State *L, int status, int arguments, Interrupt *stop);
 
 /* The same for a text; `name` is its chunk name. */
-int run_text(lua_State *L, const char *text, const char *name, Interrupt *stop);
-
-/* `ts` becomes a global that loads tensus when it is first read, so that it
- * costs nothing where it is not used. */
-void run_offer_ts(lua_State *L);
+int chunk_run_text(lua_State *L, const char *text, const char *name,
+                   Interrupt *stop);
 
 #endif
