@@ -1,0 +1,34 @@
+/* table.h: Lua values as tensors.
+ *
+ * Numbers, booleans and nested tables of them become tensors in two walks: the
+ * first measures and may raise, the second fills memory and cannot.
+ * Must not know: indexing.
+ */
+#ifndef TENSUS_BORDER_TABLE_H
+#define TENSUS_BORDER_TABLE_H
+
+#include "border/border.h"
+
+/* How a value becomes a tensor.
+ * dtype == DTYPE_NONE: by the rules of API.md, section 2 */
+typedef struct Make {
+  Dtype dtype;
+  Device *device; /* NULL: the default one, or that of a tensor */
+  bool requires_grad;
+  bool says_grad; /* requires_grad stands in the options */
+} Make;
+
+/* Push a handle with the value at `arg` as a tensor: number, boolean, nested
+ * table, tensor (a copy).  Raises E_TYPE, E_SHAPE, E_RANK, E_RANGE, E_DTYPE,
+ * E_MEMORY.  `arg` is absolute. */
+Handle *table_to_tensor(lua_State *L, int arg, const Make *m);
+
+/* The Lua value of one element in host memory: float, integer or boolean. */
+void table_push_element(lua_State *L, const char *data, Dtype dtype);
+
+/* A dtype or a device by name.  `arg` is what messages call it; raise E_DTYPE
+ * and E_DEVICE for names that are none. */
+Dtype table_dtype(lua_State *L, const char *name, const char *arg);
+Device *table_device(lua_State *L, const char *name);
+
+#endif
