@@ -47,6 +47,18 @@ typedef struct Args {
 
 /* ---- nodes ---- */
 
+/* Places of saved values: inputs, results, hidden results. */
+enum {
+  SAVED_X,
+  SAVED_Y,
+  SAVED_Z,
+  SAVED_R,
+  SAVED_R2,
+  SAVED_H,
+  SAVED_H2,
+  SAVED_COUNT
+};
+
 /* What an op knows of an input after it has run. */
 typedef struct Input {
   Node *node; /* shared; NULL: untracked */
@@ -78,7 +90,8 @@ typedef struct Result {
 struct Node {
   int refs;
   OpId op;
-  uint8_t inputs, results;
+  int inputs;
+  uint8_t results;
   bool is_freed;      /* backward has used the saved values up */
   bool retains_grad;
   bool is_seen;       /* bookkeeping of one backward */
@@ -89,24 +102,33 @@ struct Node {
   Node *next;         /* worklists, and the chain of the dead */
   Tensor *grad;
   Input *input;
-  Saved saved[3 + MAX_RESULTS + 2];
+  Saved saved[SAVED_COUNT];
   Result result[MAX_RESULTS];
-  Args *args;         /* numbers and sizes of the call; tensors are ARG_NONE
-                         with `count` telling that one was there; or NULL */
+  const Arg *arg;     /* the call without its tensors (those are ARG_NONE), in
+                         the order of params; NULL when nothing else was given */
   size_t bytes;       /* of the whole block */
 };
-
-enum { SAVED_X, SAVED_Y, SAVED_Z, SAVED_R, SAVED_R2, SAVED_H };
 
 /* A leaf: the caller's, refs 1.  E_MEMORY. */
 Status node_leaf(Context *c, const Tensor *t, Node **n);
 
-/* The record of a call of `op` with inputs and results as they are; saves
- * what the row says.  `hidden`: its hidden results.  On success every result
- * is tracked; on error nothing has changed. */
-Status node_record(Context *c, OpId op, const Args *a, Tensor *const *inputs,
-                   int count, Tensor *const *results, int result_count,
-                   Tensor *const *hidden);
+/* A call as it ran: its tensors apart from the rest.  inputs[i] NULL: a number
+ * or left out. */
+typedef struct Call {
+  OpId op;
+  const Args *args;
+  int inputs, results, hidden;
+  Tensor *const *input;
+  Tensor *const *result; /* NULL entries were not given */
+  Tensor *const *hide;
+} Call;
+
+/* The record of a call: saves what the row says, from the values as they are
+ * now.  *n is the caller's, refs 1; nothing points at it yet.  E_MEMORY. */
+Status node_record(Context *c, const Call *call, Node **n);
+
+/* Make t result number k of n; drops what t was before. */
+void node_attach(Context *c, Node *n, Tensor *t, int k);
 
 INLINE Node *node_share(Node *n) {
   n->refs++;

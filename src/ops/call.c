@@ -1,0 +1,476 @@
+/* call.c: op_call and op_call_inplace: run a row, then record it.
+ *
+ * Always: on error nothing has changed and no reference is left.
+ */
+#include "ops/run.h"
+
+#include <math.h>
+#include <string.h>
+
+static Run *const runs[OP_COUNT - POINT_COUNT] = {
+#define OP(name, ...) run_##name,
+#include "rows/all.def"
+};
+
+static const char *const inplace_names[OP_COUNT] = {
+#define POINT(name, ...) #name "_",
+#include "rows/pointwise.def"
+#define OP(name, ...) #name "_",
+#include "rows/all.def"
+};
+
+enum { MADE = MAX_RESULTS + 2, FEW = 8 };
+
+/* ---- the tensors of a call ---- */
+
+/* Tensors of a call in the order of its params; a list gives them all. */
+typedef struct Inputs {
+  int count;
+  Tensor *const *at;
+  Tensor *few[FEW];
+} Inputs;
+
+static bool is_tensor_param(ParamKind kind) {
+  return kind == PARAM_TENSOR || kind == PARAM_OPERAND || kind == PARAM_VALUE;
+}
+
+static void inputs_open(OpId op, const Args *a, Inputs *in) {
+  const OpRow *row = &op_rows[op];
+  in->count = 0;
+  in->at = in->few;
+  for (int k = 0; k < row->params; k++) {
+    const ParamKind kind = row->param[k].kind;
+    const Arg *arg = &a->at[k];
+    if (kind == PARAM_LIST) {
+      in->at = arg->list;
+      in->count = arg->count;
+      return;
+    }
+    if (!is_tensor_param(kind)) continue;
+    in->few[in->count++] = arg->kind == ARG_TENSOR ? arg->tensor : NULL;
+  }
+}
+
+static const char *input_name(OpId op, int i) {
+  const OpRow *row = &op_rows[op];
+  for (int k = 0; k < row->params; k++) {
+    if (row->param[k].kind == PARAM_LIST) return row->param[k].name;
+    if (is_tensor_param(row->param[k].kind) && i-- == 0)
+      return row->param[k].name;
+  }
+  return "an argument";
+}
+
+static Status check_ready(Context *c, OpId op, const Inputs *in) {
+  for (int i = 0; i < in->count; i++) {
+    if (in->at[i] == NULL) continue;
+    const Status s = tensor_ready(c, in->at[i], input_name(op, i));
+    if (s != OK) return s;
+  }
+  return OK;
+}
+
+static const char *set_text(DtypeSet set) {
+  if (set == SET_FLOATS) return "floats";
+  if (set == SET_NUMBERS) return "floats and integers";
+  if (set == SET_INTEGERS) return "integers";
+  return "integers and bool";
+}
+
+/* The column `types` speaks of the first tensor. */
+static Status check_dtype(Context *c, OpId op, const Inputs *in) {
+  const OpRow *row = &op_rows[op];
+  for (int i = 0; i < in->count; i++) {
+    const Tensor *t = in->at[i];
+    if (t == NULL) continue;
+    if (dtype_in(t->dtype, row->dtypes)) return OK;
+    return fail(c, E_DTYPE, "%A is %s; %s takes %s", input_name(op, i),
+                dtype_name(t->dtype), row->name, set_text(row->dtypes));
+  }
+  return OK;
+}
+
+/* ---- recording ---- */
+
+static bool wants_record(const Context *c, OpId op, const Inputs *in) {
+  const OpKind kind = op_rows[op].kind;
+  if (!c->is_recording || kind == KIND_FLAT || kind == KIND_CREATE ||
+      kind == KIND_COMPOSED || kind == KIND_UPDATE)
+    return false;
+  for (int i = 0; i < in->count; i++)
+    if (in->at[i] != NULL && in->at[i]->node != NULL) return true;
+  return false;
+}
+
+static Status record(Context *c, OpId op, const Args *a, const Inputs *in,
+                     Tensor **made) {
+  const OpRow *row = &op_rows[op];
+  Node *n = NULL;
+  const Call call = {op,     a,    in->count,          row->results,
+                     row->hidden, in->at, made, made + row->results};
+  const Status s = node_record(c, &call, &n);
+  if (s != OK) return s;
+  for (int k = 0; k < row->results; k++)
+    if (made[k] != NULL && dtype_class(made[k]->dtype) == CLASS_FLOAT)
+      node_attach(c, n, made[k], k);
+  node_release(c, n);
+  return OK;
+}
+
+static void release_all(Context *c, Tensor **made, int from, int to) {
+  for (int k = from; k < to; k++) {
+    tensor_release(c, made[k]);
+    made[k] = NULL;
+  }
+}
+
+/* ---- the two entries ---- */
+
+static void enter(Context *c, const char *name) {
+  if (c->depth++ == 0) c->failure.op = name;
+}
+
+static void leave(Context *c) { c->depth--; }
+
+/* add and sub with an alpha: the second operand is scaled first. */
+static Status scale_alpha(Context *c, OpId op, Args *a, Tensor **scaled) {
+  *scaled = NULL;
+  if (op != OP_add && op != OP_sub) return OK;
+  Arg *alpha = &a->at[2];
+  if (alpha->kind == ARG_NONE || arg_f64(alpha) == 1) return OK;
+  Args product = {0};
+  product.at[0] = a->at[1];
+  product.at[1] = *alpha;
+  if (a->at[1].kind != ARG_TENSOR) {
+    if (a->at[1].kind == ARG_INTEGER && alpha->kind == ARG_INTEGER)
+      a->at[1].integer *= alpha->integer;
+    else
+      a->at[1] = arg_number(arg_f64(&a->at[1]) * arg_f64(alpha));
+  } else {
+    const Status s = op_call(c, OP_mul, &product, scaled);
+    if (s != OK) return s;
+    a->at[1] = arg_tensor(*scaled);
+  }
+  alpha->kind = ARG_NONE;
+  return OK;
+}
+
+static bool has_alpha(OpId op, const Args *a) {
+  return (op == OP_add || op == OP_sub) && a->at[2].kind != ARG_NONE;
+}
+
+/* With alpha rewritten; else as it is. */
+static Status call_scaled(Context *c, OpId op, const Args *a, bool in_place,
+                          Tensor **results) {
+  Tensor *scaled = NULL;
+  Args own;
+  memcpy(own.at, a->at, op_rows[op].params * sizeof *own.at);
+  Status s = scale_alpha(c, op, &own, &scaled);
+  own.at[2].kind = ARG_NONE;
+  if (s == OK)
+    s = in_place ? op_call_inplace(c, op, &own)
+                 : op_call(c, op, &own, results);
+  tensor_release(c, scaled);
+  return s;
+}
+
+static Status run_row(Context *c, OpId op, Args *a, const Inputs *in,
+                      Tensor **made) {
+  Status s = check_dtype(c, op, in);
+  if (s == OK) s = runs[op - POINT_COUNT](c, a, made);
+  return s;
+}
+
+Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
+  const OpRow *row = &op_rows[op];
+  Tensor *made[MADE] = {NULL};
+  Args own;
+  const Args *used = a;
+  Inputs in;
+  Status s;
+  for (int k = 0; k < row->results; k++) results[k] = NULL;
+  enter(c, row->name);
+  if (has_alpha(op, a)) {
+    s = call_scaled(c, op, a, false, results);
+    leave(c);
+    return s;
+  }
+  inputs_open(op, a, &in);
+  s = check_ready(c, op, &in);
+  if (s != OK) goto done;
+  if (op_is_pointwise(op)) {
+    s = pointwise_call(c, op, a, NULL, made);
+  } else {
+    memcpy(own.at, a->at, row->params * sizeof *own.at);
+    used = &own;
+    s = run_row(c, op, &own, &in, made);
+  }
+  /* An op that gives its operand back (contiguous) leaves it as it was. */
+  const bool is_same = in.count > 0 && made[0] == in.at[0];
+  if (s == OK && !is_same && wants_record(c, op, &in))
+    s = record(c, op, used, &in, made);
+done:
+  if (s != OK) release_all(c, made, 0, MADE);
+  release_all(c, made, row->results, MADE);
+  for (int k = 0; k < row->results; k++) results[k] = made[k];
+  leave(c);
+  return s;
+}
+
+/* ---- in place ---- */
+
+static Status check_target(Context *c, const Tensor *t, bool records) {
+  Status s = tensor_writable(c, t, "self");
+  if (s != OK || !records) return s;
+  if (t->node != NULL && t->node->op == OP_LEAF)
+    return fail(c, E_LEAF,
+                "%A is a leaf that requires grad; wrap the update in "
+                "ts.no_grad",
+                "self");
+  if (t->is_view)
+    return fail(c, E_VIEW,
+                "%A %S is a view: a tracked write into a view is not offered; "
+                "write into the whole tensor, or use ts.no_grad",
+                "self", SHAPE_ARG(&t->shape));
+  return OK;
+}
+
+/* The result of a row that is not pointwise, moved into the target. */
+static Status run_into(Context *c, OpId op, Args *a, const Inputs *in,
+                       Tensor *target, Tensor **made) {
+  Status s = run_row(c, op, a, in, made);
+  if (s != OK) return s;
+  if (made[0] == NULL || made[0] == target) return OK; /* wrote by itself */
+  s = check_same_shape(c, "self", target, "the result", made[0]);
+  if (s == OK) s = move_into(c, target, made[0]);
+  return s;
+}
+
+Status op_call_inplace(Context *c, OpId op, const Args *a) {
+  const OpRow *row = &op_rows[op];
+  Tensor *made[MADE] = {NULL}, *target = a->at[0].tensor;
+  Args own;
+  Inputs in;
+  Status s;
+  enter(c, inplace_names[op]);
+  if (has_alpha(op, a)) {
+    s = call_scaled(c, op, a, true, NULL);
+    leave(c);
+    return s;
+  }
+  memcpy(own.at, a->at, row->params * sizeof *own.at);
+  inputs_open(op, a, &in);
+  const bool records = wants_record(c, op, &in);
+  const bool guards = c->is_recording && row->kind != KIND_UPDATE;
+  Node *n = NULL;
+  s = check_ready(c, op, &in);
+  if (s == OK) s = check_target(c, target, guards && (records || target->node));
+  if (s != OK) goto done;
+  /* The record holds the values as they were; r is saved after the write. */
+  Tensor *results[MADE] = {target};
+  const Call call = {op, &own, in.count, 1, row->hidden, in.at, results,
+                     made + row->results};
+  if (op_is_pointwise(op)) {
+    if (records) s = node_record(c, &call, &n);
+    if (s == OK) s = pointwise_call(c, op, &own, target, NULL);
+  } else {
+    s = run_into(c, op, &own, &in, target, made);
+    if (s == OK && records) s = node_record(c, &call, &n);
+  }
+  if (s != OK) goto done;
+  target->storage->version++;
+  if (n != NULL) {
+    n->saved[SAVED_R].version = target->storage->version;
+    node_attach(c, n, target, 0);
+  } else if (guards && target->node != NULL) {
+    Node *before = target->node; /* overwritten by something untracked */
+    target->node = NULL;
+    node_release(c, before);
+  }
+done:
+  node_release(c, n);
+  release_all(c, made, 0, MADE);
+  leave(c);
+  return s;
+}
+
+/* ---- short forms ---- */
+
+Arg arg_tensor(Tensor *t) {
+  Arg a;
+  a.kind = t != NULL ? ARG_TENSOR : ARG_NONE;
+  a.count = 0;
+  a.tensor = t;
+  return a;
+}
+
+Arg arg_integer(int64_t i) {
+  Arg a;
+  a.kind = ARG_INTEGER;
+  a.count = 0;
+  a.integer = i;
+  return a;
+}
+
+Arg arg_number(double n) {
+  Arg a;
+  a.kind = ARG_NUMBER;
+  a.count = 0;
+  a.number = n;
+  return a;
+}
+
+Arg arg_sizes(int count, const int64_t *sizes) {
+  Arg a;
+  assert(count >= 0 && count <= MAX_RANK);
+  a.kind = ARG_SIZES;
+  a.count = count;
+  if (count > 0) memcpy(a.sizes, sizes, (size_t)count * sizeof *sizes);
+  return a;
+}
+
+double arg_f64(const Arg *a) {
+  return a->kind == ARG_INTEGER ? (double)a->integer : a->number;
+}
+
+int64_t args_integer(OpId op, const Args *a, int k) {
+  const Arg *arg = &a->at[k];
+  if (arg->kind == ARG_INTEGER) return arg->integer;
+  if (arg->kind == ARG_NUMBER) return (int64_t)arg->number;
+  return (int64_t)op_rows[op].param[k].value;
+}
+
+double args_number(OpId op, const Args *a, int k) {
+  const Arg *arg = &a->at[k];
+  return arg->kind == ARG_NONE ? op_rows[op].param[k].value : arg_f64(arg);
+}
+
+/* Args with nothing in them but what is set: only the row's params are read. */
+static void clear(OpId op, Args *a) {
+  for (int k = 0; k < op_rows[op].params; k++) a->at[k].kind = ARG_NONE;
+}
+
+Status op_unary(Context *c, OpId op, Tensor *x, Tensor **r) {
+  Args a;
+  clear(op, &a);
+  a.at[0] = arg_tensor(x);
+  return op_call(c, op, &a, r);
+}
+
+Status op_binary(Context *c, OpId op, Tensor *x, Tensor *y, Tensor **r) {
+  Args a;
+  clear(op, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_tensor(y);
+  return op_call(c, op, &a, r);
+}
+
+Status op_ternary(Context *c, OpId op, Tensor *x, Tensor *y, Tensor *z,
+                  Tensor **r) {
+  Args a;
+  clear(op, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_tensor(y);
+  a.at[2] = arg_tensor(z);
+  return op_call(c, op, &a, r);
+}
+
+Status op_with_number(Context *c, OpId op, Tensor *x, double y, Tensor **r) {
+  Args a;
+  clear(op, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_number(y);
+  return op_call(c, op, &a, r);
+}
+
+/* A row of a tensor and a list of whole numbers. */
+static Status with_sizes(Context *c, OpId op, Tensor *x, int count,
+                         const int64_t *sizes, Tensor **r) {
+  Args a;
+  clear(op, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(count, sizes);
+  return op_call(c, op, &a, r);
+}
+
+Status op_reshape(Context *c, Tensor *x, int rank, const int64_t *size,
+                  Tensor **r) {
+  return with_sizes(c, OP_reshape, x, rank, size, r);
+}
+
+Status op_expand(Context *c, Tensor *x, int rank, const int64_t *size,
+                 Tensor **r) {
+  return with_sizes(c, OP_expand, x, rank, size, r);
+}
+
+Status op_permute(Context *c, Tensor *x, int rank, const int64_t *dims,
+                  Tensor **r) {
+  return with_sizes(c, OP_permute, x, rank, dims, r);
+}
+
+Status op_sum_to(Context *c, Tensor *x, int rank, const int64_t *size,
+                 Tensor **r) {
+  return with_sizes(c, OP_sum_to, x, rank, size, r);
+}
+
+Status op_transpose(Context *c, Tensor *x, int dim1, int dim2, Tensor **r) {
+  Args a;
+  clear(OP_transpose, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_integer(dim1);
+  a.at[2] = arg_integer(dim2);
+  return op_call(c, OP_transpose, &a, r);
+}
+
+Status op_sum(Context *c, Tensor *x, int count, const int64_t *dims, bool keep,
+              Tensor **r) {
+  Args a;
+  clear(OP_sum, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(count, dims);
+  a.at[2] = arg_integer(keep);
+  return op_call(c, OP_sum, &a, r);
+}
+
+Status op_cast(Context *c, Tensor *x, Dtype dtype, Tensor **r) {
+  Args a;
+  clear(OP_cast, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_integer(dtype);
+  return op_call(c, OP_cast, &a, r);
+}
+
+Status op_contiguous(Context *c, Tensor *x, Tensor **r) {
+  return op_unary(c, OP_contiguous, x, r);
+}
+
+Status op_full(Context *c, Device *d, Dtype dtype, int rank,
+               const int64_t *size, double value, Tensor **r) {
+  Args a;
+  clear(OP_full, &a);
+  a.at[0] = arg_sizes(rank, size);
+  a.at[1] = arg_number(value);
+  a.at[2] = arg_integer(dtype);
+  a.at[3].kind = ARG_DEVICE;
+  a.at[3].device = d;
+  return op_call(c, OP_full, &a, r);
+}
+
+Status op_scalar(Context *c, Device *d, Dtype dtype, double value,
+                 Tensor **r) {
+  return op_full(c, d, dtype, 0, NULL, value, r);
+}
+
+Status op_equal(Context *c, Tensor *x, Tensor *y, bool *equal) {
+  Tensor *same = NULL, *all = NULL;
+  uint8_t answer = 0;
+  *equal = false;
+  if (!shape_same(&x->shape, &y->shape)) return OK;
+  Status s = op_binary(c, OP_eq, x, y, &same);
+  if (s == OK) s = op_unary(c, OP_all, same, &all);
+  if (s == OK) s = tensor_read(c, all, &answer);
+  if (s == OK) *equal = answer != 0;
+  tensor_release(c, same);
+  tensor_release(c, all);
+  return s;
+}

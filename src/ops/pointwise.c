@@ -1,0 +1,491 @@
+/* pointwise.c: from arguments to a one-step program.
+ *
+ * Decides dtype (promotion, weak scalars, exact comparison), shape
+ * (broadcasting), refuses values that are errors, and hands the backend one
+ * program.
+ * Must not know: loops, derivatives.
+ */
+#include "ops/pointwise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/run.h"
+#include "tensor/iterator.h"
+
+enum { MAX_ARITY = 3 };
+
+/* One call under way. */
+typedef struct Point {
+  OpId op;
+  const OpRow *row;
+  int arity;
+  const Arg *arg[MAX_ARITY];
+  Arg number[MAX_ARITY]; /* defaults of scalar parameters, and host scalars */
+  Dtype dtype;           /* of the operands together */
+  Dtype compute, out;
+  Device *device;
+  Shape shape;
+} Point;
+
+static const Tensor *tensor_at(const Point *p, int i) {
+  return p->arg[i]->kind == ARG_TENSOR ? p->arg[i]->tensor : NULL;
+}
+
+static const char *name_at(const Point *p, int i) {
+  return p->row->param[i].name;
+}
+
+/* ---- operands ---- */
+
+/* where: the condition chooses and does not promote. */
+static bool is_condition(const Point *p, int i) {
+  return p->op == OP_where && i == 0;
+}
+
+static void collect(Point *p, OpId op, const Args *a) {
+  p->op = op;
+  p->row = &op_rows[op];
+  p->arity = p->row->operands;
+  for (int i = 0; i < p->arity; i++) {
+    p->arg[i] = &a->at[i];
+    if (a->at[i].kind != ARG_NONE) continue;
+    p->number[i] = arg_number(p->row->param[i].value);
+    p->arg[i] = &p->number[i];
+  }
+}
+
+/* All operands on one device; a number in the host's memory may join any. */
+static Status choose_device(Context *c, Point *p) {
+  int first = -1;
+  p->device = NULL;
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    if (t == NULL) continue;
+    Device *d = tensor_device(t);
+    if (p->device == NULL || (p->device->is_host && !d->is_host &&
+                              tensor_at(p, first)->shape.rank == 0)) {
+      p->device = d;
+      first = i;
+    } else if (d != p->device && (t->shape.rank > 0 || !d->is_host)) {
+      return check_same_device(c, name_at(p, first), tensor_at(p, first),
+                               name_at(p, i), t);
+    }
+  }
+  if (p->device == NULL)
+    return fail(c, E_TYPE, "%A is a number; one operand must be a tensor",
+                name_at(p, 0));
+  return OK;
+}
+
+/* ---- dtypes ---- */
+
+static Dtype weak_dtype(const Context *c, Dtype d, const Arg *number) {
+  if (number->kind == ARG_INTEGER)
+    return d == DTYPE_NONE || d == DTYPE_BOOL ? DTYPE_I64 : d;
+  return d == DTYPE_NONE || dtype_class(d) != CLASS_FLOAT ? c->default_dtype
+                                                           : d;
+}
+
+/* Tensors promote; numbers are weak, those of float subtype first. */
+static Dtype promote_all(const Context *c, const Point *p) {
+  Dtype d = DTYPE_NONE;
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    if (t == NULL || is_condition(p, i)) continue;
+    d = d == DTYPE_NONE ? t->dtype : dtype_promote(d, t->dtype);
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    const ArgKind kind = pass == 0 ? ARG_NUMBER : ARG_INTEGER;
+    for (int i = 0; i < p->arity; i++) {
+      const bool is_value = p->row->param[i].kind == PARAM_VALUE;
+      if (p->arg[i]->kind != kind || is_condition(p, i)) continue;
+      if (is_value && isinf(arg_f64(p->arg[i]))) continue; /* no bound */
+      d = weak_dtype(c, d, p->arg[i]);
+    }
+  }
+  return d;
+}
+
+static bool is_exact(const Arg *number, Dtype d) {
+  if (number->kind == ARG_INTEGER && dtype_class(d) != CLASS_FLOAT)
+    return number->integer >= dtype_least(d) &&
+           number->integer <= dtype_greatest(d);
+  const double n = arg_f64(number);
+  if (number->kind == ARG_INTEGER && (double)number->integer != n) return false;
+  if (d == DTYPE_F64 || isnan(n)) return true;
+  return dtype_compute(d) == DTYPE_F32 && (double)(float)n == n;
+}
+
+/* Comparisons see numbers exactly: in a wider type where one does not fit. */
+static Dtype compare_in(const Point *p, Dtype d) {
+  Dtype compute = dtype_compute(d);
+  for (int i = 0; i < p->arity; i++) {
+    const Arg *a = p->arg[i];
+    if (a->kind != ARG_TENSOR && !is_exact(a, d))
+      compute = a->kind == ARG_INTEGER && dtype_class(d) != CLASS_FLOAT
+                    ? DTYPE_I64
+                    : DTYPE_F64;
+  }
+  return compute;
+}
+
+/* The dtype that tensors alone would compare in; numbers do not widen it. */
+static Dtype tensors_dtype(const Point *p) {
+  Dtype d = DTYPE_NONE;
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    if (t != NULL) d = d == DTYPE_NONE ? t->dtype : dtype_promote(d, t->dtype);
+  }
+  return d;
+}
+
+static Status refuse_dtype(Context *c, const Point *p, Dtype d) {
+  if (d == DTYPE_BOOL && p->arity > 1)
+    return fail(c, E_DTYPE,
+                "%A and %s are bool; use & and |, or convert one with "
+                ":to(\"i64\")",
+                name_at(p, 0), name_at(p, 1));
+  return fail(c, E_DTYPE, "%A is %s, which %s does not take", name_at(p, 0),
+              dtype_name(d), p->row->name);
+}
+
+static Status choose_dtype(Context *c, Point *p) {
+  if ((p->row->flags & OP_COMPARES) != 0) {
+    p->dtype = tensors_dtype(p);
+    p->compute = compare_in(p, p->dtype);
+    p->out = DTYPE_BOOL;
+    return OK;
+  }
+  Dtype d = promote_all(c, p);
+  if ((p->row->flags & OP_FLOAT_PLUS) != 0 && dtype_class(d) != CLASS_FLOAT)
+    d = c->default_dtype;
+  if (!dtype_in(d, p->row->dtypes)) return refuse_dtype(c, p, d);
+  p->dtype = p->out = d;
+  p->compute = dtype_compute(d);
+  if (dtype_class(d) == CLASS_FLOAT) return OK;
+  for (int i = 0; i < p->arity; i++) {
+    if (p->arg[i]->kind == ARG_TENSOR || is_condition(p, i)) continue;
+    if (p->row->param[i].kind == PARAM_VALUE) continue; /* held in range */
+    const Status s = check_fits(c, name_at(p, i), p->arg[i], d);
+    if (s != OK) return s;
+  }
+  return OK;
+}
+
+static Status check_condition(Context *c, const Point *p) {
+  const Tensor *t = tensor_at(p, 0);
+  if (p->op != OP_where || (t != NULL && t->dtype == DTYPE_BOOL)) return OK;
+  return fail(c, E_DTYPE, "%A must be a bool tensor, and is %s",
+              name_at(p, 0), t == NULL ? "a number" : dtype_name(t->dtype));
+}
+
+/* ---- shapes ---- */
+
+static Status refuse_shapes(Context *c, const Point *p, int other, int axis) {
+  int self = 0; /* the operand that set the size that clashes */
+  const Tensor *b = tensor_at(p, other), *a = NULL;
+  const int64_t size = b->shape.size[b->shape.rank - 1 - axis];
+  for (; self < other; self++) {
+    a = tensor_at(p, self);
+    if (a == NULL || axis >= a->shape.rank) continue;
+    const int64_t mine = a->shape.size[a->shape.rank - 1 - axis];
+    if (mine != 1 && mine != size) break;
+  }
+  if (never(self == other)) return fail(c, E_STATE, "shapes do not broadcast");
+  const int a_dim = a->shape.rank - 1 - axis, b_dim = b->shape.rank - 1 - axis;
+  return fail(c, E_SHAPE,
+              "%s %S and %A %S do not broadcast: %s dim %P is %I, %s dim %P "
+              "is %I",
+              name_at(p, self), SHAPE_ARG(&a->shape), name_at(p, other),
+              SHAPE_ARG(&b->shape), name_at(p, self), (int64_t)a_dim,
+              a->shape.size[a_dim], name_at(p, other), (int64_t)b_dim,
+              b->shape.size[b_dim]);
+}
+
+static Status choose_shape(Context *c, Point *p) {
+  p->shape.rank = -1;
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    int axis = 0;
+    if (t == NULL) continue;
+    if (p->shape.rank < 0)
+      p->shape = t->shape;
+    else if (!shape_broadcast(&p->shape, &t->shape, &axis))
+      return refuse_shapes(c, p, i, axis);
+  }
+  return OK;
+}
+
+/* ---- values that are errors ---- */
+
+static Status refuse_value(Context *c, const Point *p, int64_t at,
+                           bool negative) {
+  const Tensor *t = tensor_at(p, 1);
+  const Status code = negative ? E_RANGE : E_DIV_ZERO;
+  const char *what =
+      negative ? "a negative integer exponent" : "integer division by zero";
+  if (t == NULL || t->shape.rank == 0)
+    return fail(c, code, "%s: %A", what, name_at(p, 1));
+  char place[96] = "(";
+  int64_t rest = at, position[MAX_RANK];
+  for (int i = t->shape.rank - 1; i >= 0; i--) {
+    position[i] = rest % t->shape.size[i] + c->failure.base;
+    rest /= t->shape.size[i];
+  }
+  Failure text = {0};
+  for (int i = 0; i < t->shape.rank; i++) {
+    failure_set(&text, OK, "%s%s%I", place, i > 0 ? "," : "", position[i]);
+    memcpy(place, text.text, sizeof place - 1);
+    place[sizeof place - 1] = '\0';
+  }
+  return fail(c, code, "%s at %s) of %A %S", what, place, name_at(p, 1),
+              SHAPE_ARG(&t->shape));
+}
+
+/* Divisors of 0, exponents below 0: looked for before anything is written. */
+static Status check_values(Context *c, const Point *p) {
+  const bool negative = p->op == OP_pow;
+  if (!negative && p->op != OP_floor_divide && p->op != OP_remainder) return OK;
+  if (dtype_class(p->dtype) == CLASS_FLOAT) return OK;
+  const Tensor *t = tensor_at(p, 1);
+  if (t == NULL) {
+    const int64_t n = p->arg[1]->integer;
+    return (negative ? n < 0 : n == 0) ? refuse_value(c, p, 0, negative) : OK;
+  }
+  if (t->count == 0) return OK;
+  Iter it;
+  Move m;
+  iter_open(&it, &t->shape);
+  iter_add(&it, &t->shape);
+  iter_fuse(&it, 1);
+  m.axes = it.axes;
+  memcpy(m.size, it.size, sizeof m.size);
+  m.src.data = tensor_data(t);
+  m.src.dtype = t->dtype;
+  memcpy(m.src.stride, it.stride[0], sizeof m.src.stride);
+  Backend *b = tensor_backend(t);
+  const int64_t at = b->find_bad(b, &m, negative);
+  return at < 0 ? OK : refuse_value(c, p, at, negative);
+}
+
+/* ---- programs ---- */
+
+/* A number as it is seen in `compute`: bounds of clamp are held in range. */
+static void leaf_number(Leaf *l, const Arg *a, Dtype compute) {
+  l->data = NULL;
+  l->dtype = compute;
+  l->number = arg_f64(a);
+  if (a->kind == ARG_INTEGER)
+    l->whole = a->integer;
+  else if (a->number >= 0x1p63)
+    l->whole = INT64_MAX;
+  else if (!(a->number > -0x1p63))
+    l->whole = INT64_MIN;
+  else
+    l->whole = (int64_t)a->number;
+  if (compute != DTYPE_I32) return;
+  if (l->whole > INT32_MAX) l->whole = INT32_MAX;
+  if (l->whole < INT32_MIN) l->whole = INT32_MIN;
+}
+
+static void leaf_tensor(Leaf *l, const Tensor *t) {
+  l->data = tensor_data(t);
+  l->dtype = t->dtype;
+}
+
+/* A rank-0 tensor of the host among operands of a GPU is a number. */
+static void leaf_host_number(Leaf *l, const Tensor *t, Dtype compute) {
+  Arg a;
+  if (dtype_class(t->dtype) == CLASS_FLOAT)
+    a = arg_number(scalar_to_f64(tensor_data(t), t->dtype));
+  else
+    a = arg_integer(scalar_to_i64(tensor_data(t), t->dtype));
+  leaf_number(l, &a, compute);
+}
+
+/* The space and the strides of leaf 0 (the result) and of the tensors. */
+static void program_space(Program *p, const Shape *space,
+                          const Shape *const shapes[], int count) {
+  bool plain = true;
+  for (int i = 0; i < count && plain; i++)
+    plain = shapes[i] == NULL ||
+            (shape_is_contiguous(shapes[i]) && shape_same(shapes[i], space));
+  if (plain) {
+    p->axes = 1;
+    p->size[0] = shape_count(space);
+    for (int i = 0; i < count; i++) p->leaf[i].stride[0] = shapes[i] != NULL;
+    return;
+  }
+  Iter it;
+  int operand[MAX_LEAVES];
+  iter_open(&it, space);
+  for (int i = 0; i < count; i++)
+    operand[i] = shapes[i] != NULL ? iter_add(&it, shapes[i]) : -1;
+  iter_fuse(&it, 1);
+  p->axes = it.axes;
+  memcpy(p->size, it.size, (size_t)it.axes * sizeof *it.size);
+  for (int i = 0; i < count; i++) {
+    const size_t bytes = (size_t)it.axes * sizeof *it.size;
+    if (operand[i] < 0)
+      memset(p->leaf[i].stride, 0, bytes);
+    else
+      memcpy(p->leaf[i].stride, it.stride[operand[i]], bytes);
+  }
+}
+
+static Status program_run(Context *c, Device *d, Program *p) {
+  return check_done(c, d->backend.run(&d->backend, p));
+}
+
+/* An in-place pass is never left half done. */
+static Status program_run_whole(Device *d, Program *p) {
+  static const volatile bool never_stops = false;
+  const volatile bool *stop = d->backend.stop;
+  d->backend.stop = &never_stops;
+  d->backend.run(&d->backend, p);
+  d->backend.stop = stop;
+  return OK;
+}
+
+static Status run_value(Context *c, const Point *p, Tensor *out, bool in_place) {
+  Program program;
+  const Shape *shapes[1 + MAX_ARITY] = {&out->shape};
+  program.compute = p->compute;
+  program.leaves = 1 + p->arity;
+  program.steps = 1;
+  program.step[0] =
+      (Step){p->op, READ_VALUE, 0, {-1, -1, -1, -1, -1}};
+  leaf_tensor(&program.leaf[0], out);
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    Leaf *leaf = &program.leaf[1 + i];
+    program.step[0].in[i] = (int8_t)(1 + i);
+    shapes[1 + i] = NULL;
+    if (t == NULL) {
+      leaf_number(leaf, p->arg[i], p->compute);
+    } else if (tensor_device(t) != p->device) {
+      leaf_host_number(leaf, t, p->compute);
+    } else {
+      leaf_tensor(leaf, t);
+      shapes[1 + i] = &t->shape;
+    }
+  }
+  program_space(&program, &out->shape, shapes, program.leaves);
+  return in_place ? program_run_whole(p->device, &program)
+                  : program_run(c, p->device, &program);
+}
+
+/* ---- in place ---- */
+
+static Status check_inplace(Context *c, const Point *p, const Tensor *target) {
+  const Dtype to = target->dtype;
+  if (!shape_same(&p->shape, &target->shape))
+    return fail(c, E_SHAPE, "%A %S does not broadcast to self %S",
+                name_at(p, p->arity > 1), SHAPE_ARG(&p->shape),
+                SHAPE_ARG(&target->shape));
+  if (p->out != to && (dtype_class(p->out) != dtype_class(to) ||
+                       dtype_class(to) != CLASS_FLOAT))
+    return fail(c, E_DTYPE,
+                "the result is %s and self is %s; in-place ops never change "
+                "the dtype",
+                dtype_name(p->out), dtype_name(to));
+  return OK;
+}
+
+/* An operand that shares elements with the target, but not all alike, is
+ * copied first: the result is as if every operand had been. */
+static Status part_overlaps(Context *c, Point *p, const Tensor *target,
+                            Arg own[MAX_ARITY], Tensor *copies[MAX_ARITY]) {
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    if (t == NULL || t == target || !tensor_overlaps(t, target)) continue;
+    bool same = t->offset == target->offset && t->dtype == target->dtype &&
+                shape_same(&t->shape, &target->shape);
+    for (int k = 0; k < t->shape.rank && same; k++)
+      same = t->shape.size[k] == 1 ||
+             t->shape.stride[k] == target->shape.stride[k];
+    if (same) continue;
+    Status s = tensor_new(c, tensor_device(t), t->dtype, &t->shape, &copies[i]);
+    if (s == OK) s = move_into(c, copies[i], t);
+    if (s != OK) return s;
+    own[i] = arg_tensor(copies[i]);
+    p->arg[i] = &own[i];
+  }
+  return OK;
+}
+
+static Status call_inplace(Context *c, Point *p, Tensor *target) {
+  Tensor *copies[MAX_ARITY] = {NULL};
+  Arg own[MAX_ARITY];
+  Status s = check_inplace(c, p, target);
+  if (s == OK) s = part_overlaps(c, p, target, own, copies);
+  if (s == OK && target->count > 0) s = run_value(c, p, target, true);
+  for (int i = 0; i < MAX_ARITY; i++) tensor_release(c, copies[i]);
+  return s;
+}
+
+/* ---- the entries ---- */
+
+Status pointwise_call(Context *c, OpId op, const Args *a, Tensor *target,
+                      Tensor **r) {
+  Point p;
+  Tensor *out = NULL;
+  collect(&p, op, a);
+  Status s = choose_device(c, &p);
+  if (s == OK) s = check_condition(c, &p);
+  if (s == OK) s = choose_dtype(c, &p);
+  if (s == OK) s = choose_shape(c, &p);
+  if (s == OK) s = check_values(c, &p);
+  if (s != OK) return s;
+  if (p.op == OP_bitwise_not && p.dtype == DTYPE_BOOL) p.op = OP_logical_not;
+  if (target != NULL) return call_inplace(c, &p, target);
+  s = tensor_new(c, p.device, p.out, &p.shape, &out);
+  if (s == OK && out->count > 0) s = run_value(c, &p, out, false);
+  if (s != OK) {
+    tensor_release(c, out);
+    return s;
+  }
+  *r = out;
+  return OK;
+}
+
+Status pointwise_pull(Context *c, OpId op, int which, const Arg in[5],
+                      Tensor **r) {
+  const Tensor *g = in[4].tensor;
+  Tensor *out = NULL;
+  Program p;
+  const Shape *shapes[MAX_LEAVES];
+  Status s = tensor_new(c, tensor_device(g), g->dtype, &g->shape, &out);
+  if (s != OK) return s;
+  p.compute = dtype_compute(g->dtype);
+  p.leaves = 1;
+  p.steps = 1;
+  p.step[0] = (Step){op, (Reading)(READ_GX + which), 0, {-1, -1, -1, -1, -1}};
+  leaf_tensor(&p.leaf[0], out);
+  shapes[0] = &out->shape;
+  for (int i = 0; i < 5; i++) {
+    if ((op_rows[op].uses[which] >> i & 1) == 0) continue;
+    const int k = p.leaves++;
+    p.step[0].in[i] = (int8_t)k;
+    shapes[k] = NULL;
+    if (in[i].kind != ARG_TENSOR) {
+      leaf_number(&p.leaf[k], &in[i], p.compute);
+    } else if (tensor_device(in[i].tensor) != tensor_device(g)) {
+      leaf_host_number(&p.leaf[k], in[i].tensor, p.compute);
+    } else {
+      leaf_tensor(&p.leaf[k], in[i].tensor);
+      shapes[k] = &in[i].tensor->shape;
+    }
+  }
+  if (out->count > 0) {
+    program_space(&p, &out->shape, shapes, p.leaves);
+    s = program_run(c, tensor_device(g), &p);
+  }
+  if (s != OK) {
+    tensor_release(c, out);
+    return s;
+  }
+  *r = out;
+  return OK;
+}

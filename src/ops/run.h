@@ -1,0 +1,81 @@
+/* run.h: what the files of this floor share.
+ *
+ * run_NAME is the forward function of row NAME: checks, allocates, runs; sets
+ * r[0 .. results + hidden) to new references on success and leaves them NULL
+ * on error.  It may rewrite *a: dims and positions resolved, defaults filled
+ * in; that is what the record keeps.  It does not record.
+ * Must not know: Lua, derivatives.
+ */
+#ifndef TENSUS_RUN_H
+#define TENSUS_RUN_H
+
+#include "ops/ops.h"
+
+typedef Status Run(Context *c, Args *a, Tensor **r);
+
+#define OP(name, ...) Run run_##name;
+#include "rows/all.def"
+
+/* ---- pointwise.c ---- */
+
+/* The result of a pointwise row; `target` not NULL: in place. */
+Status pointwise_call(Context *c, OpId op, const Args *a, Tensor *target,
+                      Tensor **r);
+
+/* ---- check.c: arguments against a shape ---- */
+
+/* *dim = the axis that `raw` names among `rank` axes (at least one is taken to
+ * be there: rank 0 has dims 0 and -1).  E_DIM. */
+Status check_dim(Context *c, const char *name, int64_t raw, int rank,
+                 const Tensor *t, int *dim);
+
+/* Which axes a list of dims names; all of them when it is ARG_NONE.
+ * E_DIM, E_DUPLICATE. */
+Status check_dims(Context *c, const Arg *dims, const Tensor *t,
+                  bool is_in[MAX_RANK]);
+
+/* *at = the position that `raw` names on axis `dim`.  E_INDEX. */
+Status check_position(Context *c, int64_t raw, const Tensor *t, int dim,
+                      int64_t *at);
+
+/* Sizes of an argument as a Shape: none negative, not too many.  E_SHAPE. */
+Status check_sizes(Context *c, const Arg *sizes, Shape *s);
+
+Status check_same_device(Context *c, const char *xname, const Tensor *x,
+                         const char *yname, const Tensor *y);
+Status check_same_dtype(Context *c, const char *xname, const Tensor *x,
+                        const char *yname, const Tensor *y);
+Status check_same_shape(Context *c, const char *xname, const Tensor *x,
+                        const char *yname, const Tensor *y);
+Status check_rank(Context *c, const char *name, const Tensor *x, int least,
+                  int most);
+
+/* A slot came back: OK, or E_INTERRUPTED. */
+Status check_done(Context *c, bool done);
+
+/* ---- copy.c ---- */
+
+/* dst = src, stretched and converted; both ready.  No record. */
+Status move_into(Context *c, Tensor *dst, const Tensor *src);
+
+/* *r = a contiguous tensor with the values of x in dtype and on device d: x
+ * itself, shared, where it is that already. */
+Status plain(Context *c, Tensor *x, Dtype dtype, Device *d, Tensor **r);
+
+/* *r = x itself if contiguous, else a copy. */
+Status plain_layout(Context *c, Tensor *x, Tensor **r);
+
+/* t = value everywhere. */
+Status fill_with(Context *c, Tensor *t, const Arg *value);
+
+/* Does a number fit the dtype?  E_RANGE. */
+Status check_fits(Context *c, const char *name, const Arg *value, Dtype dtype);
+
+/* Scratch of `bytes` on a device; *room NULL for 0. */
+Status scratch_take(Context *c, Device *d, size_t bytes, char **room);
+void scratch_give(Device *d, char *room, size_t bytes);
+
+/* The number in an argument. */
+double arg_f64(const Arg *a);
+
+#endif
