@@ -9,10 +9,10 @@
  */
 #include "border/table.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "border/args.h"
 #include "value/half.h"
 
 enum {
@@ -20,87 +20,25 @@ enum {
   EXACT_F32 = 1 << 24            /* greater integers are rounded by f32 */
 };
 
-/* ---- names in options ---- */
-
-/* Known to others and reserved here (API.md, section 3). */
-static bool is_reserved_dtype(const char *name) {
-  static const char *const reserved[] = {"c64", "c128", "f8e4m3", "f8e5m2",
-                                         "u16", "u32",  "u64"};
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-    if (strcmp(reserved[i], name) == 0) return true;
-  return false;
-}
-
-Dtype table_dtype(lua_State *L, const char *name, const char *arg) {
-  const Dtype d = dtype_find(name);
-  if (d != DTYPE_NONE) return d;
-  if (is_reserved_dtype(name))
-    border_error(L, E_DTYPE, NULL, "%A %s is reserved and not available yet",
-                 arg, name);
-  border_error(L, E_DTYPE, NULL,
-               "%A \"%s\" is no dtype: they are f16 bf16 f32 f64 i8 i16 i32 "
-               "i64 u8 bool",
-               arg, name);
-  return DTYPE_NONE;
-}
-
-Device *table_device(lua_State *L, const char *name) {
-  Context *c = border_context(L);
-  Device *d = NULL;
-  border_enter(L);
-  const Status s = context_device(c, name, &d);
-  border_leave(L);
-  if (s != OK) border_raise(L, c, s);
-  return d;
-}
-
-static const char *const make_names[] = {"dtype", "device", "requires_grad",
-                                         NULL};
-
-/* The option whose key is at -2 and whose value is at -1. */
-static void read_option(lua_State *L, Make *m) {
-  if (lua_type(L, -2) != LUA_TSTRING)
-    border_error(L, E_OPTION, NULL, "options have names; a key is %s",
-                 border_describe(L, lua_absindex(L, -2)));
-  const char *key = lua_tostring(L, -2);
-  const int at = lua_absindex(L, -1);
-  const bool is_text = lua_type(L, at) == LUA_TSTRING;
-  if (strcmp(key, "dtype") == 0 && is_text) {
-    m->dtype = table_dtype(L, lua_tostring(L, at), "dtype");
-  } else if (strcmp(key, "device") == 0 && is_text) {
-    m->device = table_device(L, lua_tostring(L, at));
-  } else if (strcmp(key, "requires_grad") == 0 && lua_isboolean(L, at)) {
-    m->requires_grad = lua_toboolean(L, at);
-    m->says_grad = true;
-  } else {
-    const char *near = border_nearest(key, make_names);
-    if (near != NULL && strcmp(near, key) == 0)
-      border_error(L, E_TYPE, NULL, "option %A is %s", key,
-                   border_describe(L, at));
-    border_error(L, E_OPTION, NULL,
-                 near != NULL ? "unknown option %A; did you mean %s?"
-                              : "unknown option %A",
-                 key, near);
-  }
-}
+/* ---- options ---- */
 
 /* The options at `arg`: a table, the name of a dtype, or nothing. */
 static Make read_options(lua_State *L, int arg) {
-  Make m = {DTYPE_NONE, NULL, false, false};
-  if (lua_isnoneornil(L, arg)) return m;
+  static const char *const known[] = {"dtype", "device", "requires_grad", NULL};
+  Make m = {DTYPE_NONE, NULL, false, false, false};
   if (lua_type(L, arg) == LUA_TSTRING) {
-    m.dtype = table_dtype(L, lua_tostring(L, arg), "dtype");
+    m.dtype = args_dtype(L, arg, "dtype");
     return m;
   }
-  if (!lua_istable(L, arg))
-    border_error(L, E_TYPE, NULL,
-                 "options are %s; a table or the name of a dtype is due",
-                 border_describe(L, arg));
-  lua_pushnil(L);
-  while (lua_next(L, arg) != 0) {
-    read_option(L, &m);
-    lua_pop(L, 1);
-  }
+  args_options(L, arg, known);
+  const int top = lua_gettop(L);
+  if (args_push_option(L, arg, "dtype") != LUA_TNIL)
+    m.dtype = args_dtype(L, top + 1, "dtype");
+  if (args_push_option(L, arg, "device") != LUA_TNIL)
+    m.device = args_device(L, top + 2, "device");
+  m.says_grad = args_push_option(L, arg, "requires_grad") != LUA_TNIL;
+  m.requires_grad = args_flag(L, arg, "requires_grad", false);
+  lua_settop(L, top);
   return m;
 }
 
@@ -118,8 +56,9 @@ typedef enum LeafKind {
 typedef struct Form {
   LeafKind kind;
   Dtype dtype;
-  bool is_asked; /* the dtype was given: convert and round */
-  Shape shape;   /* rank 0: a lone number or boolean */
+  bool is_asked;  /* the dtype was given: convert and round */
+  bool is_strict; /* numbers and booleans do not mix */
+  Shape shape;    /* rank 0: a lone number or boolean */
 } Form;
 
 /* The tables from the outermost to the current one lie on the stack.
@@ -266,11 +205,16 @@ static const char *kind_text(LeafKind kind) {
   return "nothing";
 }
 
-/* Fix kind and dtype by the first leaf. */
-static void decide(Form *f, LeafKind kind, const Context *c) {
+/* Fix kind and dtype by the first leaf; false where a strict conversion does
+ * not take it. */
+static bool decide(Form *f, LeafKind kind, const Context *c) {
   f->kind = kind;
-  if (f->is_asked || kind == LEAF_TENSOR) return;
+  if (kind == LEAF_TENSOR) return true;
+  if (f->is_strict && (kind == LEAF_BOOLEAN) != (f->dtype == DTYPE_BOOL))
+    return false;
+  if (f->is_asked) return true;
   f->dtype = kind == LEAF_BOOLEAN ? DTYPE_BOOL : c->default_dtype;
+  return true;
 }
 
 /* A number that the dtype cannot hold (API.md, section 2). */
@@ -321,7 +265,9 @@ static void check_leaf(const Walk *w, Form *f) {
   if (kind == LEAF_NONE)
     border_error(L, E_TYPE, NULL, "element %s is %s", path_text(w, text),
                  border_describe(L, top));
-  if (f->kind == LEAF_NONE) decide(f, kind, border_context(L));
+  if (f->kind == LEAF_NONE && !decide(f, kind, border_context(L)))
+    border_error(L, E_DTYPE, NULL, "element %s is %s and self is %s",
+                 path_text(w, text), kind_text(kind), dtype_name(f->dtype));
   if (kind != f->kind)
     border_error(L, E_TYPE, NULL, "element %s is %s, the first one %s",
                  path_text(w, text), kind_text(kind), kind_text(f->kind));
@@ -340,7 +286,7 @@ static void check_table(lua_State *L, int arg, Form *f) {
 
 /* What the value at `arg` is; raises where it is nothing. */
 static Form form_of(lua_State *L, int arg, const Make *m) {
-  Form f = {LEAF_NONE, m->dtype, m->dtype != DTYPE_NONE, {0}};
+  Form f = {LEAF_NONE, m->dtype, m->dtype != DTYPE_NONE, m->is_strict, {0}};
   luaL_checkstack(L, MAX_RANK + 4, "too many nested calls");
   if (lua_istable(L, arg)) {
     measure(L, arg, &f);
@@ -352,10 +298,13 @@ static Form form_of(lua_State *L, int arg, const Make *m) {
       border_error(L, E_TYPE, NULL,
                    "%A is %s; a number, a boolean, a table or a tensor is due",
                    "value", border_describe(L, arg));
-    decide(&f, kind, border_context(L));
+    if (!decide(&f, kind, border_context(L)))
+      border_error(L, E_DTYPE, NULL, "%A is %s and self is %s", "value",
+                   kind_text(kind), dtype_name(f.dtype));
     if (kind == LEAF_NUMBER) check_number(&w, arg);
   }
-  if (f.kind == LEAF_NONE) decide(&f, LEAF_NUMBER, border_context(L));
+  if (f.kind == LEAF_NONE && f.dtype == DTYPE_NONE)
+    f.dtype = border_context(L)->default_dtype;
   return f;
 }
 
@@ -561,6 +510,7 @@ Handle *table_to_tensor(lua_State *L, int arg, const Make *m) {
     const Form f = form_of(L, arg, m);
     if (own.device == NULL && f.kind != LEAF_TENSOR)
       own.device = c->default_device;
+    if (own.is_strict && f.kind == LEAF_TENSOR) own.dtype = DTYPE_NONE;
     s = build(L, arg, &f, &own, &h->tensor);
   }
   lua_settop(L, top);
@@ -610,20 +560,6 @@ static int table_new_tensor(lua_State *L) {
   return 1;
 }
 
-void table_push_element(lua_State *L, const char *data, Dtype dtype) {
-  switch (dtype_class(dtype)) {
-  case CLASS_BOOL:
-    lua_pushboolean(L, scalar_to_i64(data, dtype) != 0);
-    break;
-  case CLASS_INTEGER:
-    lua_pushinteger(L, scalar_to_i64(data, dtype));
-    break;
-  case CLASS_FLOAT:
-    lua_pushnumber(L, scalar_to_f64(data, dtype));
-    break;
-  }
-}
-
 /* Push nested tables of `shape` with the elements at `data`. */
 static void push_rows(lua_State *L, const Shape *s, const char *data,
                       Dtype dtype) {
@@ -635,7 +571,7 @@ static void push_rows(lua_State *L, const Shape *s, const char *data,
       if (depth-- == 0) return;
       lua_rawseti(L, -2, at[depth]);
     } else if (depth == s->rank - 1) {
-      table_push_element(L, data, dtype);
+      border_push_element(L, data, dtype);
       lua_rawseti(L, -2, ++at[depth]);
       data += dtype_bytes(dtype);
     } else {
@@ -664,10 +600,20 @@ static int table_tolist(lua_State *L) {
   border_leave(L);
   if (s != OK) return border_raise(L, c, s);
   if (shape.rank == 0)
-    table_push_element(L, data, dtype);
+    border_push_element(L, data, dtype);
   else
     push_rows(L, &shape, data, dtype);
   return 1;
+}
+
+void border_constants(lua_State *L) {
+  for (int d = 0; d < DTYPE_COUNT; d++) {
+    /* ts.bool and the like: the name is the value */
+    lua_pushstring(L, dtype_name((Dtype)d));
+    lua_setfield(L, -2, dtype_name((Dtype)d));
+  }
+  lua_pushliteral(L, "new");
+  lua_setfield(L, -2, "newaxis");
 }
 
 const luaL_Reg border_table_functions[] = {

@@ -16,6 +16,8 @@ typedef struct Make {
   Device *device; /* NULL: the default one, or that of a tensor */
   bool requires_grad;
   bool says_grad; /* requires_grad stands in the options */
+  bool is_strict; /* for an assignment: booleans into bool and nothing else;
+                     a stack of tensors keeps its dtype */
 } Make;
 
 /* Push a handle with the value at `arg` as a tensor: number, boolean, nested
@@ -23,12 +25,7 @@ typedef struct Make {
  * E_MEMORY.  `arg` is absolute. */
 Handle *table_to_tensor(lua_State *L, int arg, const Make *m);
 
-/* The Lua value of one element in host memory: float, integer or boolean. */
-void table_push_element(lua_State *L, const char *data, Dtype dtype);
-
-/* A dtype or a device by name.  `arg` is what messages call it; raise E_DTYPE
- * and E_DEVICE for names that are none. */
-Dtype table_dtype(lua_State *L, const char *name, const char *arg);
-Device *table_device(lua_State *L, const char *name);
+/* Constants of ts, into the table on top: ts.f32 is "f32", ts.newaxis "new". */
+void border_constants(lua_State *L);
 
 #endif
