@@ -1,0 +1,559 @@
+/* index.c: x[index] and x[index] = v (API.md, section 5).
+ *
+ * Items (key.h) are held against the shape and become steps; steps are rows:
+ * so what brackets do is tracked as everything is.
+ *
+ *   x {4,5,6}   x["2, new, ::2"]     items   2 | new | range
+ *   steps   select dim 1 position 2, unsqueeze dim 1, slice dim 2 step 2
+ *
+ * Always: all checks of numbers and ranges pass before the first step runs.
+ * Must not know: how a row works, how a key is spelt, what index tensors need
+ * (compound/pick.c).
+ */
+#include "border/args.h"
+#include "border/key.h"
+#include "border/table.h"
+
+/* ---- items against a shape ---- */
+
+/* One row to run: select, narrow, slice (with `count` positions) or
+ * unsqueeze; dims and positions from 0. */
+typedef struct PathStep {
+  OpId op;
+  int dim;
+  int64_t first, count, step;
+} PathStep;
+
+/* What brackets do to a tensor: steps first, then the picks. */
+typedef struct Path {
+  int steps;
+  PathStep step[MAX_ITEMS];
+  Picks picks;
+} Path;
+
+static int64_t resolve_position(lua_State *L, const Tensor *x, int dim,
+                                int64_t value, bool is_alone) {
+  const int64_t n = x->shape.size[dim];
+  if (value >= 1 && value <= n) return value - 1;
+  if (value < 0 && value >= -n) return value + n;
+  const char *hint =
+      is_alone && value == n + 1 ? "; for a loop use x:iter()" : "";
+  if (n == 0)
+    border_error(L, E_INDEX, NULL,
+                 "position %I of dim %P of %S: the dim is "
+                 "empty%s",
+                 value, (int64_t)dim, SHAPE_ARG(&x->shape), hint);
+  border_error(L, E_INDEX, NULL,
+               "position %I of dim %P of %S: positions are 1..%I or -1..%I%s",
+               value, (int64_t)dim, SHAPE_ARG(&x->shape), n, -n, hint);
+  return 0;
+}
+
+/* A range with its ends resolved, as a step along axis `axis` of the view. */
+static PathStep resolve_range(lua_State *L, const Tensor *x, int dim,
+                              const Item *item, int axis) {
+  const int64_t n = x->shape.size[dim];
+  int64_t a = item->has_first ? item->first : 1;
+  int64_t b = item->has_last ? item->last : n;
+  if (item->step < 1)
+    border_error(L, E_INDEX, NULL,
+                 "step %I of dim %P: steps are 1 or more; use x:flip(%P)",
+                 item->step, (int64_t)dim, (int64_t)dim);
+  if (a < 0) a += n + 1;
+  if (b < 0) b += n + 1;
+  if (a < 1 || a > n + 1 || b < a - 1 || b > n)
+    border_error(L, E_INDEX, NULL,
+                 "range %I to %I of dim %P of %S: it begins at 1..%I and ends "
+                 "at %I or up to one before its begin",
+                 item->has_first ? item->first : 1,
+                 item->has_last ? item->last : n, (int64_t)dim,
+                 SHAPE_ARG(&x->shape), n + 1, n);
+  const int64_t length = b - a + 1;
+  const PathStep step = {item->step == 1 || length == 0 ? OP_narrow : OP_slice,
+                         axis, a - 1, ceil_div(length, item->step), item->step};
+  return step;
+}
+
+/* {i}: a position whose axis stays. */
+static bool is_one(const Item *item) {
+  return item->has_first && item->has_last && item->first == item->last &&
+         item->step == 1;
+}
+
+static int item_axes(const Item *item) {
+  if (item->kind == ITEM_ELLIPSIS || item->kind == ITEM_NEW) return 0;
+  return item->kind == ITEM_PICK ? pick_axes(item->tensor) : 1;
+}
+
+/* How many axes `...` stands for. */
+static int count_missing(lua_State *L, const Tensor *x, const Index *index) {
+  int axes = 0, ellipses = 0;
+  for (int i = 0; i < index->count; i++) {
+    axes += item_axes(&index->item[i]);
+    ellipses += index->item[i].kind == ITEM_ELLIPSIS;
+  }
+  if (ellipses > 1)
+    border_error(L, E_INDEX, NULL, "\"...\" stands more than once");
+  if (axes > x->shape.rank)
+    border_error(L, E_TOO_MANY, NULL, "%d items for %S, which has %d dims",
+                 axes, SHAPE_ARG(&x->shape), x->shape.rank);
+  return x->shape.rank - axes;
+}
+
+static void add_step(Path *p, PathStep step) { p->step[p->steps++] = step; }
+
+static bool is_whole_axis(const PathStep *step, int64_t size) {
+  return step->op == OP_narrow && step->first == 0 && step->count == size;
+}
+
+static void add_range(lua_State *L, const Tensor *x, Path *p, int dim,
+                      const Item *item, int axis) {
+  PathStep step = {OP_narrow, axis, 0, 1, 1};
+  if (is_one(item))
+    step.first = resolve_position(L, x, dim, item->first, false);
+  else
+    step = resolve_range(L, x, dim, item, axis);
+  if (!is_whole_axis(&step, x->shape.size[dim])) add_step(p, step);
+}
+
+static void add_pick(Path *p, const Item *item, int dim, int axis) {
+  const PickItem pick = {item->tensor, axis, dim};
+  p->picks.at[p->picks.count++] = pick;
+}
+
+/* `dim` counts axes of x, `axis` those of the view so far. */
+static void resolve(lua_State *L, const Tensor *x, const Index *index,
+                    Path *p) {
+  const int missing = count_missing(L, x, index);
+  int dim = 0, axis = 0;
+  p->steps = p->picks.count = 0;
+  p->picks.named = x->shape;
+  for (int i = 0; i < index->count; i++) {
+    const Item *item = &index->item[i];
+    const int axes = item->kind == ITEM_ELLIPSIS ? missing : item_axes(item);
+    PathStep step = {OP_select, axis, 0, 1, 1};
+    switch (item->kind) {
+    case ITEM_POSITION:
+      step.first = resolve_position(L, x, dim, item->first, index->is_alone);
+      add_step(p, step);
+      axis--;
+      break;
+    case ITEM_NEW:
+      step.op = OP_unsqueeze;
+      add_step(p, step);
+      axis++;
+      break;
+    case ITEM_RANGE:
+      add_range(L, x, p, dim, item, axis);
+      break;
+    case ITEM_PICK:
+      add_pick(p, item, dim, axis);
+      break;
+    case ITEM_WHOLE:
+    case ITEM_ELLIPSIS:
+      break;
+    }
+    dim += axes;
+    axis += axes;
+  }
+}
+
+/* ---- running: from here on nothing raises ---- */
+
+static Status run_step(Context *c, const PathStep *step, Tensor *x,
+                       Tensor **r) {
+  Args a;
+  const int64_t last = step->first + (step->count - 1) * step->step;
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_integer(step->dim);
+  a.at[2] = arg_integer(step->first);
+  a.at[3] = arg_integer(step->op == OP_slice ? last : step->count);
+  a.at[4] = arg_integer(step->step);
+  return op_call(c, step->op, &a, r);
+}
+
+/* r = x after all steps: x itself when there are none.  before (may be NULL):
+ * the shapes that the steps began with. */
+static Status run_steps(Context *c, const Path *p, Tensor *x, Shape *before,
+                        Tensor **r) {
+  Tensor *now = tensor_share(x);
+  for (int i = 0; i < p->steps; i++) {
+    Tensor *next = NULL;
+    if (before != NULL) before[i] = now->shape;
+    const Status s = run_step(c, &p->step[i], now, &next);
+    tensor_release(c, now);
+    if (s != OK) return s;
+    now = next;
+  }
+  *r = now;
+  return OK;
+}
+
+static Status with_sizes(Context *c, OpId op, Tensor *x, const Shape *s,
+                         Tensor **r) {
+  Args a;
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(s->rank, s->size);
+  return op_call(c, op, &a, r);
+}
+
+static Status read_path(Context *c, const Path *p, Tensor *x, Tensor **r) {
+  Tensor *view = NULL;
+  Status s;
+  if (p->picks.count == 0) {
+    if (p->steps > 0) return run_steps(c, p, x, NULL, r);
+    return with_sizes(c, OP_view, x, &x->shape, r); /* x[{}] is a view */
+  }
+  s = run_steps(c, p, x, NULL, &view);
+  if (s != OK) return s;
+  s = pick_get(c, view, &p->picks, r);
+  tensor_release(c, view);
+  return s;
+}
+
+/* Rows called inside are not what messages name. */
+static void brackets_enter(lua_State *L) {
+  border_enter(L);
+  border_context(L)->depth++;
+}
+
+static void brackets_leave(lua_State *L) {
+  border_context(L)->depth--;
+  border_leave(L);
+}
+
+int border_index(lua_State *L) {
+  Context *c = border_begin(L, "index");
+  Index index;
+  Path path;
+  lua_settop(L, 2);
+  Handle *h = border_push(L); /* before x is looked at: it may collect */
+  Tensor *x = border_check(L, 1, "self");
+  key_read(L, 2, &index);
+  resolve(L, x, &index, &path);
+  brackets_enter(L);
+  const Status s = read_path(c, &path, x, &h->tensor);
+  brackets_leave(L);
+  lua_settop(L, 3);
+  if (s != OK) return border_raise(L, c, s);
+  border_charge(L, h);
+  return 1;
+}
+
+/* ---- assignment: what v may be ---- */
+
+/* Numbers go into numbers, booleans into bool. */
+static void check_scalar(lua_State *L, int at, const Tensor *x) {
+  const bool is_boolean = lua_isboolean(L, at);
+  if (is_boolean == (x->dtype == DTYPE_BOOL)) return;
+  border_error(L, E_DTYPE, NULL, "%A is %s and self is %s", "value",
+               border_describe(L, at), dtype_name(x->dtype));
+}
+
+/* v, at `at`, as an argument of `copy`.  A table becomes a tensor, whose
+ * handle is pushed. */
+static Arg read_value(lua_State *L, int at, const Tensor *x) {
+  Make m = {x->dtype, tensor_device(x), false, false, true};
+  switch (lua_type(L, at)) {
+  case LUA_TNUMBER:
+    check_scalar(L, at, x);
+    return lua_isinteger(L, at) ? arg_integer(lua_tointeger(L, at))
+                                : arg_number(lua_tonumber(L, at));
+  case LUA_TBOOLEAN:
+    check_scalar(L, at, x);
+    return arg_integer(lua_toboolean(L, at));
+  case LUA_TTABLE:
+    return arg_tensor(table_to_tensor(L, at, &m)->tensor);
+  default:
+    break;
+  }
+  if (border_handle(L, at) == NULL)
+    border_error(L, E_TYPE, NULL,
+                 "%A is %s; a number, a boolean, a tensor or a table is due",
+                 "value", border_describe(L, at));
+  return arg_tensor(border_check(L, at, "value"));
+}
+
+/* The least or greatest element of v, integers. */
+static Status read_extreme(Context *c, OpId op, Tensor *v, int64_t *value) {
+  Tensor *one = NULL;
+  char data[sizeof(int64_t)];
+  Status s = op_unary(c, op, v, &one);
+  if (s == OK) s = tensor_read(c, one, data);
+  if (s == OK) *value = scalar_to_i64(data, one->dtype);
+  tensor_release(c, one);
+  return s;
+}
+
+/* Integers into narrower ones: each of them must fit. */
+static Status check_integers(Context *c, Tensor *v, Dtype to) {
+  int64_t least = 0, most = 0;
+  if (dtype_class(v->dtype) != CLASS_INTEGER || v->count == 0 ||
+      dtype_class(to) != CLASS_INTEGER)
+    return OK;
+  if (dtype_least(v->dtype) >= dtype_least(to) &&
+      dtype_greatest(v->dtype) <= dtype_greatest(to))
+    return OK;
+  Status s = read_extreme(c, OP_amin, v, &least);
+  if (s == OK) s = read_extreme(c, OP_amax, v, &most);
+  if (s != OK || (least >= dtype_least(to) && most <= dtype_greatest(to)))
+    return s;
+  return fail(c, E_RANGE, "%A holds %I, which does not fit in %s (%I..%I)",
+              "value", least < dtype_least(to) ? least : most, dtype_name(to),
+              dtype_least(to), dtype_greatest(to));
+}
+
+static Status check_dtypes(Context *c, const Tensor *v, const Tensor *x) {
+  const DtypeClass from = dtype_class(v->dtype), to = dtype_class(x->dtype);
+  if (from <= to) return OK; /* ORDER DtypeClass: bool, integer, float */
+  return fail(c, E_DTYPE, "%A is %s and self is %s: convert it with :to()",
+              "value", dtype_name(v->dtype), dtype_name(x->dtype));
+}
+
+/* ---- assignment: ways to write ---- */
+
+static Status copy_into(Context *c, Tensor *to, const Arg *value) {
+  Args a;
+  a.at[0] = arg_tensor(to);
+  a.at[1] = *value;
+  return op_call_inplace(c, OP_copy, &a);
+}
+
+/* The value as a tensor of the dtype and on the device of x. */
+static Status as_tensor(Context *c, const Tensor *x, const Arg *value,
+                        Tensor **r) {
+  Args a;
+  a.at[1] = arg_integer(x->dtype);
+  a.at[2].kind = ARG_DEVICE;
+  a.at[2].device = tensor_device(x);
+  if (value->kind == ARG_TENSOR) {
+    a.at[0] = arg_tensor(value->tensor);
+    return op_call(c, OP_cast, &a, r);
+  }
+  a.at[0] = arg_sizes(0, NULL); /* full: sizes, number, dtype, device, grad */
+  a.at[3] = a.at[2];
+  a.at[2] = a.at[1];
+  a.at[1] = *value;
+  a.at[4].kind = ARG_NONE;
+  return op_call(c, OP_full, &a, r);
+}
+
+static Status check_stretch(Context *c, const Arg *value, const Tensor *view) {
+  Shape as;
+  if (value->kind != ARG_TENSOR ||
+      shape_expand(&value->tensor->shape, &view->shape, &as))
+    return OK;
+  return fail(c, E_SHAPE, "%A %S does not broadcast to the indexed %S", "value",
+              SHAPE_ARG(&value->tensor->shape), SHAPE_ARG(&view->shape));
+}
+
+/* view, with the picked places replaced by the value. */
+static Status put_picks(Context *c, const Path *p, Tensor *view,
+                        const Arg *value, Tensor **r) {
+  Tensor *v = NULL;
+  Status s = as_tensor(c, view, value, &v);
+  if (s == OK) s = pick_put(c, view, &p->picks, v, r);
+  tensor_release(c, v);
+  return s;
+}
+
+/* Nothing is tracked: write where the steps lead. */
+static Status write_plain(Context *c, const Path *p, Tensor *x,
+                          const Arg *value) {
+  Tensor *view = NULL, *whole = NULL;
+  Arg own = *value;
+  Status s = run_steps(c, p, x, NULL, &view);
+  if (s != OK) return s;
+  if (p->picks.count > 0) {
+    s = put_picks(c, p, view, value, &whole);
+    own = arg_tensor(whole);
+  }
+  if (s == OK) s = check_stretch(c, &own, view);
+  if (s == OK) s = copy_into(c, view, &own);
+  tensor_release(c, whole);
+  tensor_release(c, view);
+  return s;
+}
+
+/* The way back of one step: zeros around t, but for a new axis. */
+static Status undo_step(Context *c, const PathStep *step, const Shape *before,
+                        Tensor *t, Tensor **r) {
+  Args a;
+  const int64_t dim = step->dim;
+  a.at[0] = arg_tensor(t);
+  a.at[1] = arg_sizes(1, &dim);
+  if (step->op == OP_unsqueeze) return op_call(c, OP_squeeze, &a, r);
+  a.at[1] = arg_sizes(before->rank, before->size);
+  a.at[2] = arg_integer(dim);
+  a.at[3] = arg_integer(step->first);
+  a.at[4] = arg_integer(step->step);
+  return op_call(c, OP_place, &a, r);
+}
+
+/* r = zeros in the shape of x, with t where the steps lead. */
+static Status undo_steps(Context *c, const Path *p, const Shape *before,
+                         Tensor *t, Tensor **r) {
+  Tensor *now = tensor_share(t);
+  for (int i = p->steps - 1; i >= 0; i--) {
+    Tensor *next = NULL;
+    const Status s = undo_step(c, &p->step[i], &before[i], now, &next);
+    tensor_release(c, now);
+    if (s != OK) return s;
+    now = next;
+  }
+  *r = now;
+  return OK;
+}
+
+/* True where the steps lead, in the shape of x. */
+static Status mask_of(Context *c, const Path *p, const Tensor *x, Tensor **r) {
+  Tensor *mask = NULL, *view = NULL;
+  Args a;
+  a.at[0] = arg_sizes(x->shape.rank, x->shape.size);
+  a.at[1] = arg_integer(DTYPE_BOOL);
+  a.at[2].kind = ARG_DEVICE;
+  a.at[2].device = tensor_device(x);
+  a.at[3].kind = ARG_NONE;
+  const Arg yes = arg_integer(1);
+  Status s = op_call(c, OP_zeros, &a, &mask);
+  if (s == OK) s = run_steps(c, p, mask, NULL, &view);
+  if (s == OK) s = copy_into(c, view, &yes);
+  tensor_release(c, view);
+  if (s == OK)
+    *r = mask;
+  else
+    tensor_release(c, mask);
+  return s;
+}
+
+/* *r = x with v {..}, which stretches to the view's shape, in its place. */
+static Status replace(Context *c, const Path *p, const Shape *before, Tensor *x,
+                      Tensor *view, Tensor *v, Tensor **r) {
+  Tensor *wide = NULL, *placed = NULL, *mask = NULL;
+  Status s = with_sizes(c, OP_expand, v, &view->shape, &wide);
+  if (s == OK) s = undo_steps(c, p, before, wide, &placed);
+  if (s == OK) s = mask_of(c, p, x, &mask);
+  if (s == OK) s = op_ternary(c, OP_where, mask, placed, x, r);
+  tensor_release(c, wide);
+  tensor_release(c, placed);
+  tensor_release(c, mask);
+  return s;
+}
+
+/* Something is tracked.  A write into a view would leave the history of x as
+ * it was; so the whole of x is made anew, by tracked rows, and copied into
+ * it: the overwritten places get no gradient, the value gets theirs. */
+static Status write_tracked(Context *c, const Path *p, Tensor *x,
+                            const Arg *value) {
+  Tensor *view = NULL, *v = NULL, *whole = NULL;
+  Shape before[MAX_ITEMS];
+  Arg own;
+  Status s = run_steps(c, p, x, before, &view);
+  if (s != OK) return s;
+  if (p->picks.count > 0)
+    s = put_picks(c, p, view, value, &v);
+  else if ((s = check_stretch(c, value, view)) == OK)
+    s = as_tensor(c, x, value, &v);
+  if (s == OK) s = replace(c, p, before, x, view, v, &whole);
+  if (s == OK) {
+    own = arg_tensor(whole);
+    s = copy_into(c, x, &own);
+  }
+  tensor_release(c, whole);
+  tensor_release(c, v);
+  tensor_release(c, view);
+  return s;
+}
+
+static bool is_tracked(const Arg *value) {
+  return value->kind == ARG_TENSOR && tensor_is_tracked(value->tensor);
+}
+
+static Status write_path(Context *c, const Path *p, Tensor *x,
+                         const Arg *value) {
+  Status s = tensor_writable(c, x, "self");
+  if (s == OK && value->kind == ARG_TENSOR) {
+    s = check_dtypes(c, value->tensor, x);
+    if (s == OK) s = check_integers(c, value->tensor, x->dtype);
+  }
+  if (s != OK) return s;
+  if (!c->is_recording || (!tensor_is_tracked(x) && !is_tracked(value)))
+    return write_plain(c, p, x, value);
+  if (tensor_is_tracked(x) && x->node->op == OP_LEAF)
+    return fail(c, E_LEAF,
+                "%A is a leaf that requires grad; wrap the update in "
+                "ts.no_grad",
+                "self");
+  return write_tracked(c, p, x, value);
+}
+
+/* Stack: tensor, key, value. */
+int border_assign(lua_State *L) {
+  Context *c = border_begin(L, "index");
+  Index index;
+  Path path;
+  lua_settop(L, 3);
+  Tensor *x = border_check(L, 1, "self");
+  const Arg value = read_value(L, 3, x);
+  x = border_check(L, 1, "self"); /* a table was made a tensor: collected */
+  key_read(L, 2, &index);
+  resolve(L, x, &index, &path);
+  brackets_enter(L);
+  const Status s = write_path(c, &path, x, &value);
+  brackets_leave(L);
+  if (s != OK) return border_raise(L, c, s);
+  return 0;
+}
+
+/* ---- methods ---- */
+
+/* x:set(i, j, .., v): one element. */
+static int index_set(lua_State *L) {
+  Context *c = border_begin(L, "set");
+  Path path;
+  Index index = {0};
+  const Tensor *t = border_check(L, 1, "self");
+  const int n = lua_gettop(L) - 2;
+  if (n != t->shape.rank)
+    return border_error(L, E_TOO_MANY, NULL,
+                        "%d positions and a value for %S: one position for "
+                        "each dim is due",
+                        n > 0 ? n : 0, SHAPE_ARG(&t->shape));
+  if (lua_istable(L, n + 2))
+    return border_error(L, E_TYPE, NULL,
+                        "%A is a table; one number or boolean is due", "value");
+  for (int i = 0; i < n; i++) key_add_position(L, i + 2, &index);
+  Tensor *x = border_check(L, 1, "self");
+  const Arg value = read_value(L, n + 2, x);
+  resolve(L, x, &index, &path);
+  brackets_enter(L);
+  const Status s = write_path(c, &path, x, &value);
+  brackets_leave(L);
+  if (s != OK) return border_raise(L, c, s);
+  return 0;
+}
+
+/* x:item(): the one element of x. */
+static int index_item(lua_State *L) {
+  Context *c = border_begin(L, "item");
+  Tensor *x = border_check(L, 1, "self"), *flat = NULL;
+  const Dtype dtype = x->dtype;
+  char data[sizeof(double)];
+  args_at_most(L, 1);
+  if (x->count != 1)
+    return border_error(L, E_SIZE, NULL, "%A %S has %I elements, not one",
+                        "self", SHAPE_ARG(&x->shape), x->count);
+  brackets_enter(L);
+  Status s = tensor_ready(c, x, "self");
+  if (s == OK) s = op_contiguous(c, x, &flat);
+  if (s == OK) s = tensor_read(c, flat, data);
+  tensor_release(c, flat);
+  brackets_leave(L);
+  if (s != OK) return border_raise(L, c, s);
+  border_push_element(L, data, dtype);
+  return 1;
+}
+
+const luaL_Reg border_index_functions[] = {{NULL, NULL}};
+const luaL_Reg border_index_methods[] = {
+    {"item", index_item}, {"set", index_set}, {NULL, NULL}};
