@@ -309,7 +309,7 @@ $(BUILD)/spec/%_test: $(OBJ)/spec/c/%_test.o $(BUILD)/core.a $(LUA_OBJ)
 	$(Q)$(CC) $(SANFLAGS) $< $(BUILD)/core.a $(LUA_LINK) $(LIBS) -Wl,-E -o $@
 
 .PHONY: run-test run-check run-demo run-bench
-run-test run-check: all fake $(SPEC_BIN)
+run-test run-check: all fake $(SPEC_BIN) $(BUILD)/lua-bootstrap
 	@BUILD=$(BUILD) sh scripts/test.sh $(if $(filter %-check,$@),fast,full)
 
 run-demo: $(BUILD)/tensus

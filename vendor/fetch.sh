@@ -116,8 +116,9 @@ if pkg-config --exists lua5.4 2>/dev/null; then
 elif echo '#include <lua5.4/lua.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
   version=5.4
 else
-  echo "no Lua 5.4: its source package could not be fetched" \
-    "(see vendor/lua/fetch/log) and the system has none;" >&2
+  echo "no Lua 5.4: its source package could not be fetched and the system" \
+    "has none;" >&2
+  [ -e "$work/log" ] && tail -n 5 "$work/log" >&2
   echo "install liblua5.4-dev (Debian: apt-get install liblua5.4-dev)" >&2
   exit 1
 fi

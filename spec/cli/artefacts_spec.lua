@@ -14,7 +14,7 @@ end
 local function names(options, file)
   local list = {}
   for _, line in ipairs(lines("nm " .. options .. " " .. folder .. "/" .. file)) do
-    local kind, name = line:match("^%x+ (%u) (%S+)$")
+    local kind, name = line:match("^%x+ (%u) ([^%s@]+)")
     if kind then list[#list + 1] = name end
   end
   return list
@@ -44,6 +44,8 @@ describe("libtensus", function()
   end)
 
   it("has its Lua inside", function()
+    -- The system's static Lua cannot go into a shared library.
+    if program.run { "--version" }.out:match("%(system%)") then return end
     assert.equal(0, undefined("-D", "libtensus.so", " lua_"))
   end)
 end)
