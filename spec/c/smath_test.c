@@ -196,7 +196,8 @@ static const Function functions[FUNCTION_COUNT] = {
 
 /* ---- measuring ---- */
 
-static double get(int type, const void *at, size_t i) {
+__attribute__((unused)) static double get(int type, const void *at,
+                                          size_t i) {
   return type == 0 ? (double)((const float *)at)[i] : ((const double *)at)[i];
 }
 

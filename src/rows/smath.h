@@ -57,80 +57,119 @@
 
 /*
  * What 2^(16 j - 1075) 2/pi leaves modulo 4, between -2 and 2, for j = 64 to
- * 127: two words cut at 2^-51 and 2^-103, two of 53 bits.
+ * 127 (column j modulo 64): two words cut at 2^-51 and 2^-103, two of 53 bits.
  */
 #if defined(__CUDACC__)
-static __device__ const double sm_two_over_pi[64][4] = {
+static __device__ const double sm_two_over_pi[4][64] = {
 #elif defined(__GNUC__)
-__attribute__((unused)) static const double sm_two_over_pi[64][4] = {
+__attribute__((unused)) static const double sm_two_over_pi[4][64] = {
 #else
-static const double sm_two_over_pi[64][4] = {
+static const double sm_two_over_pi[4][64] = {
 #endif
-  {0x1p-51, -0x1.7419f246c6efcp-53, 0x1.4a7f09d5f47d5p-105, -0x1.6447e493ad4cep-160},
-  {0x1.45f4p-36, -0x1.f246c6efab58p-53, -0x1.ec54170565912p-106, 0x1.b6c52b3278872p-164},
-  {0x1.45f306dcp-20, 0x1.391054a7f09d4p-53, 0x1.f47d4d377036ep-105, -0x1.d6a66c3bc6fbep-159},
-  {0x1.45f306dc9c88p-4, 0x1.529fc2757d1fp-55, 0x1.4d377036d8a56p-105, 0x1.93c439041fe51p-159},
-  {-0x1.9f246c6efab58p-1, -0x1.ec541705659p-58, -0x1.1f924eb53361ep-106, 0x1.c820ff28b1d5fp-162},
-  {0x1.c9c882a53f84ep0, 0x1.5f47d4d377038p-53, -0x1.275a99b0ef1bfp-105, 0x1.fe5163abdebbcp-163},
-  {0x1.054a7f09d5f48p-1, -0x1.596447e493aep-56, 0x1.664f10e4107f9p-105, 0x1.163abdebbc562p-159},
-  {0x1.3f84eafa3ea6ap0, -0x1.11f924eb5336p-54, -0x1.de37df00d74e3p-106, 0x1.7bd778ac36e49p-160},
-  {0x1.d5f47d4d37704p-1, -0x1.24eb53361de38p-54, 0x1.07f9458eaf7afp-109, -0x1.d4f246dc8e2dfp-166},
-  {-0x1.c1596447e493ap0, -0x1.a99b0ef1bef8p-53, -0x1.ae9c5421443aap-107, 0x1.b7246e3a424ddp-163},
-  {-0x1.6447e493ad4cep0, 0x1.e21c820ff28bp-54, 0x1.d5ef5de2b0db9p-106, 0x1.1b8e909374b8p-161},
-  {0x1.b6c52b327888p-4, -0x1.bef806ba71508p-53, -0x1.443a9e48db91cp-107, -0x1.6f6c8b47fe6dbp-161},
-  {0x1.4acc9e21c821p-2, -0x1.ae9c5421444p-59, 0x1.586dc91b8e909p-105, 0x1.ba5c00c925dd4p-160},
-  {-0x1.b0ef1bef806bcp-1, 0x1.8eaf7aef1586cp-53, 0x1.c91b8e909374cp-105, -0x1.ff9b6d115f62ep-159},
-  {0x1.c820ff28b1d6p-2, -0x1.0a21d4f246dc8p-54, -0x1.c5bdb22d1ff9bp-107, -0x1.b4457d8b9b78cp-161},
-  {0x1.fe5163abdebcp-3, -0x1.d4f246dc8e2ep-54, 0x1.26e9700324977p-106, 0x1.413a32439fc3cp-160},
-  {-0x1.d38a84288753cp0, -0x1.236e4716f6c8cp-53, 0x1.700324977504fp-106, -0x1.cdbc603c429c7p-160},
-  {0x1.7bd778ac36e48p0, 0x1.b8e909374b8p-53, 0x1.924bba8274648p-105, 0x1.cfe1deb1cb12ap-159},
-  {-0x1.0ea79236e4718p-1, 0x1.09374b801924cp-53, -0x1.15f62e6de301ep-107, -0x1.0a71a76b2c609p-162},
-  {0x1.b7246e3a424ep-3, -0x1.68ffcdb688af8p-54, -0x1.8b9b78c078854p-105, 0x1.cb129a73ee882p-159},
-  {0x1.1b8e909374b8p-1, 0x1.924bba827464p-57, 0x1.0e7f0ef58e589p-106, 0x1.34e7dd1046beap-160},
-  {-0x1.6f6c8b47fe6dcp-1, 0x1.77504e8c90e8p-54, -0x1.e214e34ed658cp-107, -0x1.177dca0ad144cp-163},
-  {0x1.ba5c00c925dd4p0, 0x1.3a32439fc3bep-56, -0x1.38d3b5963045ep-105, 0x1.1afa975da2427p-162},
-  {0x1.924bba82748p-9, -0x1.b78c0788538d4p-53, 0x1.29a73ee88235fp-107, 0x1.4baed1213a672p-161},
-  {0x1.25dd413a3243ap0, -0x1.e214e34ed66p-59, 0x1.cfba208d7d4bbp-105, -0x1.2edec598e3f65p-161},
-  {0x1.413a32439fc3cp0, -0x1.4e34ed658c11p-55, -0x1.df7282b4512eep-105, 0x1.3a671c09ad17ep-161},
-  {-0x1.cdbc603c429c6p0, -0x1.3b5963045df74p-53, 0x1.7d4baed1213a6p-105, 0x1.c7026b45f7e41p-159},
-  {-0x1.80f10a71a76bp-2, -0x1.63045df7282b4p-53, -0x1.44bb7b16638fep-107, 0x1.ad17df904e647p-161},
-  {-0x1.0a71a76b2c608p-2, -0x1.77dca0ad144cp-55, 0x1.213a671c09ad1p-105, 0x1.f7e413991d63ap-159},
-  {-0x1.a76b2c608bbfp-2, 0x1.afa975da24278p-54, -0x1.98e3f652e8207p-105, 0x1.3991d63983534p-163},
-  {0x1.34e7dd1046beap0, 0x1.75da24274ce38p-54, 0x1.35a2fbf209cc9p-110, -0x1.4e33e566305b2p-166},
-  {-0x1.177dca0ad145p-3, 0x1.1213a671c09acp-53, 0x1.17df904e64759p-105, -0x1.9f2b3182d8defp-161},
-  {0x1.1afa975da2428p-2, -0x1.6638fd94ba08p-55, -0x1.bec66e29c67cbp-107, 0x1.9cfa4e422fc5ep-162},
-  {-0x1.5a28976f62cc8p0, 0x1.c09ad17df905p-53, -0x1.9b8a719f2b318p-105, -0x1.6c6f740e8840ep-160},
-  {-0x1.2edec598e3f64p-1, -0x1.2e8206fb19b8cp-53, 0x1.8e60d4ce7d272p-105, 0x1.17e2ef7e4a0ecp-161},
-  {0x1.3a671c09ad17cp-1, 0x1.f904e64758e6p-53, 0x1.a99cfa4e422fcp-106, 0x1.77bf250763ff1p-160},
-  {-0x1.c7eca5d040df8p-2, 0x1.cc8eb1cc1a9ap-54, -0x1.82d8dee81d108p-105, -0x1.b5f13801da001p-161},
-  {0x1.ad17df904e648p-1, -0x1.4e33e566305bp-54, -0x1.bdd03a21036bep-106, -0x1.3801da00087eap-161},
-  {-0x1.037d8cdc538cp-4, -0x1.f2b3182d8dee8p-53, -0x1.d1081b5f13802p-109, 0x1.2fffbc0b301fep-164},
-  {0x1.3991d6398353p-3, 0x1.cfa4e422fc5ep-54, -0x1.036be27003b4p-106, -0x1.0fd33f8086877p-166},
-  {-0x1.c538cf9598c16p0, -0x1.8dee81d1081b4p-53, -0x1.f13801da00088p-105, 0x1.6603fbcbc462dp-161},
-  {-0x1.9f2b3182d8dfp-1, 0x1.7e2ef7e4a0ec8p-53, -0x1.da00087e99fcp-113, -0x1.0d0ee74a5f593p-167},
-  {-0x1.98c16c6f740e8p0, -0x1.081b5f13801dcp-53, 0x1.fff7816603fbdp-105, -0x1.0ee74a5f592e1p-159},
-  {-0x1.6c6f740e8840ep0, 0x1.41d8ffc4bfffp-54, -0x1.fa67f010d0ee7p-107, -0x1.297d64b824b26p-161},
-  {0x1.17e2ef7e4a0ecp-1, 0x1.ff897ffde05ap-55, -0x1.fc04343b9d298p-105, 0x1.4da3eda6cfd9ep-160},
-  {0x1.77bf250763ff2p0, -0x1.a00087e99fc04p-53, -0x1.a1dce94beb25cp-108, -0x1.25930261b069fp-164},
-  {-0x1.b5f13801dap-1, -0x1.0fd33f8086878p-54, 0x1.8b5a0a6d1f6d3p-107, 0x1.9fb3c9f2c26ddp-161},
-  {-0x1.3801da00087e8p-1, -0x1.9fc04343b9d28p-53, -0x1.7d64b824b2605p-105, 0x1.e4f96136e9e8cp-160},
-  {-0x1.da00087e99fcp-1, -0x1.0d0ee74a5f59p-55, -0x1.704964c0986c2p-106, 0x1.6136e9e8c7ecdp-160},
-  {-0x1.0fd33f808688p-6, 0x1.18b5a0a6d1f7p-55, -0x1.64c0986c1a7b2p-106, -0x1.161738132c34p-160},
-  {0x1.6603fbcbc462cp-1, 0x1.6829b47db4dap-53, -0x1.30d834f648b0cp-107, 0x1.8fd9a797fa8b6p-161},
-  {0x1.fde5e2316b414p0, 0x1.b47db4d9fb3c8p-53, 0x1.f2c26dd3d18fep-105, -0x1.961a015d28ad8p-159},
-  {0x1.e2316b414da3ep0, 0x1.b4d9fb3c9f2c4p-53, -0x1.922c2e7026587p-105, 0x1.fea2d7527bac8p-159},
-  {0x1.6b414da3eda6cp0, 0x1.fb3c9f2c26dd4p-53, -0x1.738132c3402bap-108, -0x1.456c229c0a0dp-162},
-  {0x1.4da3eda6cfd9ep0, 0x1.3e584dba7a32p-54, -0x1.32c3402ba515bp-108, -0x1.14e050683a131p-165},
-  {-0x1.25930261b06ap-4, 0x1.36e9e8c7ecd4p-56, -0x1.a015d28ad8454p-107, 0x1.faf97c5ecf41dp-161},
-  {-0x1.30261b069ec92p0, 0x1.3d18fd9a797fcp-53, -0x1.74a2b6114e05p-105, -0x1.a0e84c2f8c608p-159},
-  {0x1.e4f96136e9e8cp0, 0x1.fb34f2ff516b8p-54, 0x1.49eeb1faf97c6p-105, -0x1.30be31821d6b6p-161},
-  {0x1.6136e9e8c7ecep0, -0x1.8680574a2b61p-53, -0x1.4e050683a130cp-105, 0x1.ce7de294a4baap-161},
-  {-0x1.161738132c34p0, -0x1.5d28ad845381p-55, -0x1.0683a130be318p-105, -0x1.0eb5ada2b2809p-160},
-  {0x1.8fd9a797fa8b4p-1, 0x1.d49eeb1faf97cp-53, 0x1.7b3d0739f78a5p-107, 0x1.497535fdafd89p-162},
-  {0x1.a797fa8b5d4ap-1, -0x1.14e050683a13p-53, -0x1.7c63043ad6b69p-106, 0x1.4d7f6bf623f1bp-160},
-  {-0x1.5d28ad84538p-7, -0x1.41a0e84c2f8cp-55, -0x1.821d6b5b4565p-105, -0x1.2813b81ca8bdfp-161},
-  {0x1.aea4f758fd7ccp0, -0x1.d0985f18c10ep-56, -0x1.6b5b456501281p-105, -0x1.dc0e545ef53fap-160},
+  {
+    0x1p-51, 0x1.45f4p-36, 0x1.45f306dcp-20, 0x1.45f306dc9c88p-4,
+    -0x1.9f246c6efab58p-1, 0x1.c9c882a53f84ep0, 0x1.054a7f09d5f48p-1,
+    0x1.3f84eafa3ea6ap0, 0x1.d5f47d4d37704p-1, -0x1.c1596447e493ap0,
+    -0x1.6447e493ad4cep0, 0x1.b6c52b327888p-4, 0x1.4acc9e21c821p-2,
+    -0x1.b0ef1bef806bcp-1, 0x1.c820ff28b1d6p-2, 0x1.fe5163abdebcp-3,
+    -0x1.d38a84288753cp0, 0x1.7bd778ac36e48p0, -0x1.0ea79236e4718p-1,
+    0x1.b7246e3a424ep-3, 0x1.1b8e909374b8p-1, -0x1.6f6c8b47fe6dcp-1,
+    0x1.ba5c00c925dd4p0, 0x1.924bba82748p-9, 0x1.25dd413a3243ap0,
+    0x1.413a32439fc3cp0, -0x1.cdbc603c429c6p0, -0x1.80f10a71a76bp-2,
+    -0x1.0a71a76b2c608p-2, -0x1.a76b2c608bbfp-2, 0x1.34e7dd1046beap0,
+    -0x1.177dca0ad145p-3, 0x1.1afa975da2428p-2, -0x1.5a28976f62cc8p0,
+    -0x1.2edec598e3f64p-1, 0x1.3a671c09ad17cp-1, -0x1.c7eca5d040df8p-2,
+    0x1.ad17df904e648p-1, -0x1.037d8cdc538cp-4, 0x1.3991d6398353p-3,
+    -0x1.c538cf9598c16p0, -0x1.9f2b3182d8dfp-1, -0x1.98c16c6f740e8p0,
+    -0x1.6c6f740e8840ep0, 0x1.17e2ef7e4a0ecp-1, 0x1.77bf250763ff2p0,
+    -0x1.b5f13801dap-1, -0x1.3801da00087e8p-1, -0x1.da00087e99fcp-1,
+    -0x1.0fd33f808688p-6, 0x1.6603fbcbc462cp-1, 0x1.fde5e2316b414p0,
+    0x1.e2316b414da3ep0, 0x1.6b414da3eda6cp0, 0x1.4da3eda6cfd9ep0,
+    -0x1.25930261b06ap-4, -0x1.30261b069ec92p0, 0x1.e4f96136e9e8cp0,
+    0x1.6136e9e8c7ecep0, -0x1.161738132c34p0, 0x1.8fd9a797fa8b4p-1,
+    0x1.a797fa8b5d4ap-1, -0x1.5d28ad84538p-7, 0x1.aea4f758fd7ccp0
+  },
+  {
+    -0x1.7419f246c6efcp-53, -0x1.f246c6efab58p-53, 0x1.391054a7f09d4p-53,
+    0x1.529fc2757d1fp-55, -0x1.ec541705659p-58, 0x1.5f47d4d377038p-53,
+    -0x1.596447e493aep-56, -0x1.11f924eb5336p-54, -0x1.24eb53361de38p-54,
+    -0x1.a99b0ef1bef8p-53, 0x1.e21c820ff28bp-54, -0x1.bef806ba71508p-53,
+    -0x1.ae9c5421444p-59, 0x1.8eaf7aef1586cp-53, -0x1.0a21d4f246dc8p-54,
+    -0x1.d4f246dc8e2ep-54, -0x1.236e4716f6c8cp-53, 0x1.b8e909374b8p-53,
+    0x1.09374b801924cp-53, -0x1.68ffcdb688af8p-54, 0x1.924bba827464p-57,
+    0x1.77504e8c90e8p-54, 0x1.3a32439fc3bep-56, -0x1.b78c0788538d4p-53,
+    -0x1.e214e34ed66p-59, -0x1.4e34ed658c11p-55, -0x1.3b5963045df74p-53,
+    -0x1.63045df7282b4p-53, -0x1.77dca0ad144cp-55, 0x1.afa975da24278p-54,
+    0x1.75da24274ce38p-54, 0x1.1213a671c09acp-53, -0x1.6638fd94ba08p-55,
+    0x1.c09ad17df905p-53, -0x1.2e8206fb19b8cp-53, 0x1.f904e64758e6p-53,
+    0x1.cc8eb1cc1a9ap-54, -0x1.4e33e566305bp-54, -0x1.f2b3182d8dee8p-53,
+    0x1.cfa4e422fc5ep-54, -0x1.8dee81d1081b4p-53, 0x1.7e2ef7e4a0ec8p-53,
+    -0x1.081b5f13801dcp-53, 0x1.41d8ffc4bfffp-54, 0x1.ff897ffde05ap-55,
+    -0x1.a00087e99fc04p-53, -0x1.0fd33f8086878p-54, -0x1.9fc04343b9d28p-53,
+    -0x1.0d0ee74a5f59p-55, 0x1.18b5a0a6d1f7p-55, 0x1.6829b47db4dap-53,
+    0x1.b47db4d9fb3c8p-53, 0x1.b4d9fb3c9f2c4p-53, 0x1.fb3c9f2c26dd4p-53,
+    0x1.3e584dba7a32p-54, 0x1.36e9e8c7ecd4p-56, 0x1.3d18fd9a797fcp-53,
+    0x1.fb34f2ff516b8p-54, -0x1.8680574a2b61p-53, -0x1.5d28ad845381p-55,
+    0x1.d49eeb1faf97cp-53, -0x1.14e050683a13p-53, -0x1.41a0e84c2f8cp-55,
+    -0x1.d0985f18c10ep-56
+  },
+  {
+    0x1.4a7f09d5f47d5p-105, -0x1.ec54170565912p-106, 0x1.f47d4d377036ep-105,
+    0x1.4d377036d8a56p-105, -0x1.1f924eb53361ep-106, -0x1.275a99b0ef1bfp-105,
+    0x1.664f10e4107f9p-105, -0x1.de37df00d74e3p-106, 0x1.07f9458eaf7afp-109,
+    -0x1.ae9c5421443aap-107, 0x1.d5ef5de2b0db9p-106, -0x1.443a9e48db91cp-107,
+    0x1.586dc91b8e909p-105, 0x1.c91b8e909374cp-105, -0x1.c5bdb22d1ff9bp-107,
+    0x1.26e9700324977p-106, 0x1.700324977504fp-106, 0x1.924bba8274648p-105,
+    -0x1.15f62e6de301ep-107, -0x1.8b9b78c078854p-105, 0x1.0e7f0ef58e589p-106,
+    -0x1.e214e34ed658cp-107, -0x1.38d3b5963045ep-105, 0x1.29a73ee88235fp-107,
+    0x1.cfba208d7d4bbp-105, -0x1.df7282b4512eep-105, 0x1.7d4baed1213a6p-105,
+    -0x1.44bb7b16638fep-107, 0x1.213a671c09ad1p-105, -0x1.98e3f652e8207p-105,
+    0x1.35a2fbf209cc9p-110, 0x1.17df904e64759p-105, -0x1.bec66e29c67cbp-107,
+    -0x1.9b8a719f2b318p-105, 0x1.8e60d4ce7d272p-105, 0x1.a99cfa4e422fcp-106,
+    -0x1.82d8dee81d108p-105, -0x1.bdd03a21036bep-106, -0x1.d1081b5f13802p-109,
+    -0x1.036be27003b4p-106, -0x1.f13801da00088p-105, -0x1.da00087e99fcp-113,
+    0x1.fff7816603fbdp-105, -0x1.fa67f010d0ee7p-107, -0x1.fc04343b9d298p-105,
+    -0x1.a1dce94beb25cp-108, 0x1.8b5a0a6d1f6d3p-107, -0x1.7d64b824b2605p-105,
+    -0x1.704964c0986c2p-106, -0x1.64c0986c1a7b2p-106, -0x1.30d834f648b0cp-107,
+    0x1.f2c26dd3d18fep-105, -0x1.922c2e7026587p-105, -0x1.738132c3402bap-108,
+    -0x1.32c3402ba515bp-108, -0x1.a015d28ad8454p-107, -0x1.74a2b6114e05p-105,
+    0x1.49eeb1faf97c6p-105, -0x1.4e050683a130cp-105, -0x1.0683a130be318p-105,
+    0x1.7b3d0739f78a5p-107, -0x1.7c63043ad6b69p-106, -0x1.821d6b5b4565p-105,
+    -0x1.6b5b456501281p-105
+  },
+  {
+    -0x1.6447e493ad4cep-160, 0x1.b6c52b3278872p-164, -0x1.d6a66c3bc6fbep-159,
+    0x1.93c439041fe51p-159, 0x1.c820ff28b1d5fp-162, 0x1.fe5163abdebbcp-163,
+    0x1.163abdebbc562p-159, 0x1.7bd778ac36e49p-160, -0x1.d4f246dc8e2dfp-166,
+    0x1.b7246e3a424ddp-163, 0x1.1b8e909374b8p-161, -0x1.6f6c8b47fe6dbp-161,
+    0x1.ba5c00c925dd4p-160, -0x1.ff9b6d115f62ep-159, -0x1.b4457d8b9b78cp-161,
+    0x1.413a32439fc3cp-160, -0x1.cdbc603c429c7p-160, 0x1.cfe1deb1cb12ap-159,
+    -0x1.0a71a76b2c609p-162, 0x1.cb129a73ee882p-159, 0x1.34e7dd1046beap-160,
+    -0x1.177dca0ad144cp-163, 0x1.1afa975da2427p-162, 0x1.4baed1213a672p-161,
+    -0x1.2edec598e3f65p-161, 0x1.3a671c09ad17ep-161, 0x1.c7026b45f7e41p-159,
+    0x1.ad17df904e647p-161, 0x1.f7e413991d63ap-159, 0x1.3991d63983534p-163,
+    -0x1.4e33e566305b2p-166, -0x1.9f2b3182d8defp-161, 0x1.9cfa4e422fc5ep-162,
+    -0x1.6c6f740e8840ep-160, 0x1.17e2ef7e4a0ecp-161, 0x1.77bf250763ff1p-160,
+    -0x1.b5f13801da001p-161, -0x1.3801da00087eap-161, 0x1.2fffbc0b301fep-164,
+    -0x1.0fd33f8086877p-166, 0x1.6603fbcbc462dp-161, -0x1.0d0ee74a5f593p-167,
+    -0x1.0ee74a5f592e1p-159, -0x1.297d64b824b26p-161, 0x1.4da3eda6cfd9ep-160,
+    -0x1.25930261b069fp-164, 0x1.9fb3c9f2c26ddp-161, 0x1.e4f96136e9e8cp-160,
+    0x1.6136e9e8c7ecdp-160, -0x1.161738132c34p-160, 0x1.8fd9a797fa8b6p-161,
+    -0x1.961a015d28ad8p-159, 0x1.fea2d7527bac8p-159, -0x1.456c229c0a0dp-162,
+    -0x1.14e050683a131p-165, 0x1.faf97c5ecf41dp-161, -0x1.a0e84c2f8c608p-159,
+    -0x1.30be31821d6b6p-161, 0x1.ce7de294a4baap-161, -0x1.0eb5ada2b2809p-160,
+    0x1.497535fdafd89p-162, 0x1.4d7f6bf623f1bp-160, -0x1.2813b81ca8bdfp-161,
+    -0x1.dc0e545ef53fap-160
+  },
 };
+#endif
+
+/* A branch is best where nothing becomes a vector, or too slow a one. */
+#undef SM_BRANCH
+#if defined(__CUDACC__) || !SM_HAS_FMA
+#define SM_BRANCH 1
+#else
+#define SM_BRANCH 0
 #endif
 
 #if REAL_BITS == 64
@@ -225,6 +264,14 @@ SM REAL FN(sm_real)(BITS b)
   REAL x;
   memcpy(&x, &b, sizeof x);
   return x;
+}
+
+/* c ? a : b that stays arithmetic: no compiler makes a branch of it and
+ * moves what a needs behind it, where it would not become a vector. */
+SM REAL FN(sm_select)(bool c, REAL a, REAL b)
+{
+  BITS mask = (BITS)0 - (BITS)c;
+  return FN(sm_real)((FN(sm_bits)(a) & mask) | (FN(sm_bits)(b) & ~mask));
 }
 
 SM REAL FN(sm_abs)(REAL x)
@@ -770,7 +817,7 @@ SM FN(SmTurn) FN(sm_turn)(REAL x)
 {
   FN(SmTurn) t = FN(sm_turn_small)(x);
   bool huge = CFN(fabs)(x) > SM_TRIG_BOUND_F32;
-#if defined(__CUDACC__)
+#if SM_BRANCH
   if (!huge) return t;
 #endif
   double k, r = FN(sm_turn_huge)((double)x, &k);
@@ -811,15 +858,16 @@ SM FN(SmTurn) FN(sm_turn)(REAL x)
 {
   FN(SmTurn) t = FN(sm_turn_small)(x);
   bool huge = CFN(fabs)(x) > SM_TRIG_BOUND_F64;
-#if defined(__CUDACC__)
+#if SM_BRANCH
   if (!huge) return t;
 #endif
   BITS bits = FN(sm_bits)(CFN(fabs)(x));
-  const REAL *word = sm_two_over_pi[(bits >> 56) & 63];
+  const BITS j = (bits >> 56) & 63;
   REAL m = FN(sm_real)((bits & 0x00ffffffffffffffu) + ((BITS)1075 << 52));
-  REAL e0, e1, e2, p0 = FN(sm_product)(m, word[0], &e0);
-  REAL p1 = FN(sm_product)(m, word[1], &e1);
-  REAL p2 = FN(sm_product)(m, word[2], &e2), p3 = m * word[3];
+  REAL e0, e1, e2, p0 = FN(sm_product)(m, sm_two_over_pi[0][j], &e0);
+  REAL p1 = FN(sm_product)(m, sm_two_over_pi[1][j], &e1);
+  REAL p2 = FN(sm_product)(m, sm_two_over_pi[2][j], &e2);
+  REAL p3 = m * sm_two_over_pi[3][j];
   p0 -= (p0 + 0x1.8p72) - 0x1.8p72; /* a multiple of 2^20 */
   REAL k0 = FN(sm_near)(p0), k1 = FN(sm_near)(e0), k2 = FN(sm_near)(p1);
   REAL a = (p0 - k0) + (e0 - k1), b = p1 - k2; /* a is exact */
@@ -834,10 +882,10 @@ SM FN(SmTurn) FN(sm_turn)(REAL x)
   (void)FN(sm_product)(high, HALF_PI, &e0);
   low += e0;
   REAL sign = CFN(copysign)(C(1), x), sum = r + low;
-  t.k = huge ? sign * (k0 + k1 + k2 + k3) : t.k;
-  t.low = huge ? sign * ((r - sum) + low) : t.low;
+  t.k = FN(sm_select)(huge, sign * (k0 + k1 + k2 + k3), t.k);
+  t.low = FN(sm_select)(huge, sign * ((r - sum) + low), t.low);
   sum = x - x == 0 ? sign * sum : C(NAN); /* infinity has bits too */
-  t.r = huge ? sum : t.r;
+  t.r = FN(sm_select)(huge, sum, t.r);
   return t;
 }
 #endif
@@ -872,14 +920,14 @@ SM REAL FN(sm_sin_turn)(FN(SmTurn) t, BITS from)
   REAL cosine = 1 - SM_FMA(C(0.5), z, -z * z * c);
 #endif
   BITS quadrant = FN(sm_bits)(t.k + MAGIC) + from;
-  REAL y = (quadrant & 1) != 0 ? cosine : sine;
+  REAL y = FN(sm_select)((quadrant & 1) != 0, cosine, sine);
   return FN(sm_real)(FN(sm_bits)(y) ^ ((quadrant & 2) << (REAL_BITS - 2)));
 }
 
 /* Zero keeps its sign. */
 SM REAL FN(sm_sin)(REAL x)
 {
-  return x == 0 ? x : FN(sm_sin_turn)(FN(sm_turn)(x), 0);
+  return FN(sm_select)(x == 0, x, FN(sm_sin_turn)(FN(sm_turn)(x), 0));
 }
 
 SM REAL FN(sm_cos)(REAL x)
@@ -926,7 +974,7 @@ SM REAL FN(sm_tan)(REAL x)
   REAL y = r + (cube + SM_FMA(rough * rough, t.low, t.low));
   BITS odd = FN(sm_bits)(t.k + MAGIC) & 1;
   y = odd != 0 ? -1 / y : y;
-  return x == 0 ? x : y;
+  return FN(sm_select)(x == 0, x, y);
 }
 #else
 SM REAL FN(sm_tan)(REAL x)
