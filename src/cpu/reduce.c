@@ -1,0 +1,432 @@
+/* reduce.c: folds over axes, and positions of extremes.
+ *
+ * The order of adding is that of rows/fold.def, a function of the number of
+ * reduced elements alone; how they are met is chosen by the strides:
+ *
+ *   rows      one output at a time, a chunk of its elements at a time, which
+ *             lie side by side or are packed:   lanes in registers
+ *   columns   a block of neighbouring outputs at a time, memory in order:
+ *
+ *               element i of the block  x x x x x x x x     width
+ *                                       | | | | | | | |
+ *               lane i % FOLD_LANES     r r r r r r r r     in room->lanes
+ *
+ * Must not know: how a loop is vectorised (reduce_level.c).
+ */
+#include "cpu/axes.h"
+#include "cpu/kernels.h"
+#include "cpu/level.h"
+#include "cpu/reduce.h"
+
+#include <string.h>
+
+enum {
+  LANES_ROOM = 32 << 10, /* bytes of a block's lanes: in L1 beside the input */
+  MOST_COLUMNS = 1024,
+  LEVELS = 44,           /* chunks meet in a tree: 2^56 / FOLD_CHUNK of them */
+  JOB_ELEMENTS = 1 << 16, /* a chunk of work: 5 to 20 us, some wake-ups */
+  FEW_BLOCKS = 16,        /* below, chunks of one block run in parallel */
+  FEW_ELEMENTS = 16,      /* up to here a row is not worth a call */
+  LEAST_COLUMNS = 8
+};
+
+/* A Reduce made ready. */
+typedef struct Fold {
+  const Reduce *r;
+  const FoldLoops *loops;
+  ReduceLoad *load;
+  ReduceStore *store;
+  bool direct; /* elements are of the compute type already */
+  int64_t in_bytes, bytes, out_bytes;
+  int gone; /* axes; at least 1 */
+  int64_t gone_size[MAX_RANK], gone_src[MAX_RANK];
+  int64_t n, chunks;
+  /* outputs: outer axes, then blocks of `width` along one kept axis */
+  int outer;
+  int64_t size[MAX_RANK], src[MAX_RANK], dst[MAX_RANK];
+  int64_t cols, width, col_src, col_dst;
+  int64_t per_row, blocks; /* blocks of one row of columns, of all */
+  bool flat;  /* the next element of a block lies right behind it */
+  bool split; /* chunks of a block run apart; partial values in scratch */
+  int64_t per_job, jobs;
+} Fold;
+
+typedef struct Room {
+  _Alignas(64) char lanes[LANES_ROOM];
+  _Alignas(64) char piece[LANES_ROOM]; /* packed elements */
+  /* one per level of the tree; alone, the first may reach into the others */
+  _Alignas(64) char partial[LEVELS * LANES_ROOM / FOLD_LANES];
+} Room;
+
+static const ReduceLevel *const levels[LEVEL_COUNT] = {
+    &reduce_base,
+#if defined(__x86_64__)
+    &reduce_avx2, &reduce_avx512
+#endif
+};
+
+static int type_of(Dtype compute) {
+  switch (compute) {
+  case DTYPE_F32: return TYPE_F32;
+  case DTYPE_F64: return TYPE_F64;
+  case DTYPE_I32: return TYPE_I32;
+  default: assert(compute == DTYPE_I64); return TYPE_I64;
+  }
+}
+
+/* ---- choosing a way ---- */
+
+/* The kept axis with the smallest step; -1 for none. */
+static int nearest_kept(const Reduce *r) {
+  int best = -1;
+  for (int a = 0; a < r->kept; a++) {
+    if (r->kept_size[a] == 1 || r->kept_src[a] == 0) continue;
+    if (best < 0 || r->kept_src[a] < r->kept_src[best]) best = a;
+  }
+  return best;
+}
+
+/* Columns pay where they are nearer than the reduced elements, or where those
+ * are so few that a row is mostly overhead. */
+static int column_axis(const Fold *f) {
+  const Reduce *r = f->r;
+  const int axis = nearest_kept(r);
+  if (axis < 0) return -1;
+  const int64_t step = f->gone_src[f->gone - 1];
+  const bool flat = f->gone == 1 && r->kept_src[axis] == 1 &&
+                    step == r->kept_size[axis];
+  if (flat && f->n > FOLD_LANES) return axis;
+  if (r->kept_size[axis] < LEAST_COLUMNS) return -1;
+  return r->kept_src[axis] < step || f->n <= FEW_ELEMENTS ? axis : -1;
+}
+
+static int lanes_of(int64_t n) {
+  int lanes = 1;
+  while (lanes < n && lanes < FOLD_LANES) lanes *= 2;
+  return lanes;
+}
+
+/* Part the kept axes into outer ones and the columns. */
+static void lay_out(Fold *f, int axis) {
+  const Reduce *r = f->r;
+  f->cols = f->width = 1;
+  for (int a = 0; a < r->kept; a++) {
+    if (a == axis) continue;
+    f->size[f->outer] = r->kept_size[a];
+    f->src[f->outer] = r->kept_src[a];
+    f->dst[f->outer++] = r->kept_dst[a];
+  }
+  if (axis >= 0) {
+    f->cols = r->kept_size[axis];
+    f->col_src = r->kept_src[axis], f->col_dst = r->kept_dst[axis];
+    f->width = LANES_ROOM / (lanes_of(f->n) * f->bytes);
+    f->width = min_i64(f->cols, min_i64(f->width, MOST_COLUMNS));
+    f->flat = f->gone == 1 && f->col_src == 1 && f->width == f->cols &&
+              f->gone_src[0] == f->cols;
+  }
+  f->per_row = ceil_div(f->cols, f->width);
+  f->blocks = f->per_row * axes_count(f->outer, f->size);
+}
+
+static void cut(Fold *f) {
+  f->split = f->blocks < FEW_BLOCKS && f->chunks > 1;
+  const int64_t each = f->width * (f->split ? FOLD_CHUNK : max_i64(f->n, 1));
+  f->per_job = max_i64(1, JOB_ELEMENTS / each);
+  f->jobs = f->split ? f->blocks * ceil_div(f->chunks, f->per_job)
+                     : ceil_div(f->blocks, f->per_job);
+  if (f->jobs == 1) f->split = false;
+}
+
+static void open_axes(Fold *f) {
+  const Reduce *r = f->r;
+  f->gone = r->gone > 0 ? r->gone : 1;
+  f->gone_size[0] = 1, f->gone_src[0] = 0;
+  for (int a = 0; a < r->gone; a++)
+    f->gone_size[a] = r->gone_size[a], f->gone_src[a] = r->gone_src[a];
+  f->n = axes_count(f->gone, f->gone_size);
+  f->chunks = ceil_div(f->n, FOLD_CHUNK);
+}
+
+static void fold_open(Fold *f, const Reduce *r) {
+  f->r = r;
+  f->in_bytes = (int64_t)dtype_bytes(r->in);
+  f->bytes = (int64_t)dtype_bytes(r->compute);
+  f->out_bytes = (int64_t)dtype_bytes(r->out);
+  f->direct = r->in == r->compute;
+  f->outer = 0, f->flat = false, f->col_src = f->col_dst = 0;
+  open_axes(f);
+  lay_out(f, column_axis(f));
+  cut(f);
+}
+
+static void fold_loops(Fold *f) {
+  const Reduce *r = f->r;
+  const int type = type_of(r->compute);
+  const ReduceLevel *level = levels[level_best()];
+  f->loops = &level->fold[type][r->fold];
+  f->load = level->load[type][r->in];
+  f->store = level->store[type][r->out];
+  assert(f->load != NULL && f->store != NULL);
+}
+
+/* ---- one chunk ---- */
+
+/* `count` elements of one output from number `first` on -> piece. */
+static void pack(const Fold *f, const char *src, int64_t first, int64_t count,
+                 void *piece) {
+  const int last = f->gone - 1;
+  const int64_t size = f->gone_size[last], step = f->gone_src[last];
+  int64_t at = first % size;
+  char *to = piece;
+  Walk w;
+  walk_start(&w, last, f->gone_size, f->gone_src, first / size);
+  while (count > 0) {
+    const int64_t run = min_i64(count, size - at);
+    f->load(run, src + (w.offset + at * step) * f->in_bytes, step, to);
+    to += run * f->bytes, count -= run, at = 0;
+    walk_next(&w);
+  }
+}
+
+static void row_chunk(const Fold *f, const char *src, int64_t chunk,
+                      Room *room, void *r) {
+  const int64_t first = chunk * FOLD_CHUNK;
+  const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
+  if (f->direct && f->gone == 1 && f->gone_src[0] == 1) {
+    f->loops->run(count, src + first * f->in_bytes, r);
+    return;
+  }
+  pack(f, src, first, count, room->piece);
+  f->loops->run(count, room->piece, r);
+}
+
+/* r[i] = step(r[i], element i of `count` neighbours) */
+static void take(const Fold *f, const char *src, int64_t count, Room *room,
+                 void *r) {
+  if (f->direct && f->col_src == 1) {
+    f->loops->into(count, src, r);
+    return;
+  }
+  f->load(count, src, f->col_src, room->piece);
+  f->loops->into(count, room->piece, r);
+}
+
+static void column_chunk(const Fold *f, const char *src, int64_t cols,
+                         int64_t chunk, Room *room, void *r) {
+  const int64_t first = chunk * FOLD_CHUNK;
+  const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
+  const int lanes = lanes_of(count);
+  const int64_t step = cols * f->bytes;
+  int64_t i = 0;
+  f->loops->start(lanes * cols, room->lanes);
+  if (f->flat) {
+    const int64_t rows = FOLD_LANES * cols;
+    src += first * cols * f->in_bytes;
+    for (; i + FOLD_LANES <= count; i += FOLD_LANES)
+      take(f, src + i * cols * f->in_bytes, rows, room, room->lanes);
+    take(f, src + i * cols * f->in_bytes, (count - i) * cols, room,
+         room->lanes);
+  } else {
+    Walk w;
+    walk_start(&w, f->gone, f->gone_size, f->gone_src, first);
+    for (; i < count; i++, walk_next(&w))
+      take(f, src + w.offset * f->in_bytes, cols, room,
+           room->lanes + i % FOLD_LANES * step);
+  }
+  for (int half = lanes / 2; half > 0; half /= 2)
+    f->loops->meet(half * cols, room->lanes + half * step, room->lanes);
+  memcpy(r, room->lanes, (size_t)step);
+}
+
+static void chunk_fold(const Fold *f, const char *src, int64_t cols,
+                       int64_t chunk, Room *room, void *r) {
+  if (f->cols == 1) row_chunk(f, src, chunk, room, r);
+  else column_chunk(f, src, cols, chunk, room, r);
+}
+
+/* ---- one block of outputs ---- */
+
+typedef struct Block {
+  const char *src;
+  char *dst;
+  int64_t cols;
+} Block;
+
+static Block block_at(const Fold *f, int64_t block) {
+  const int64_t row = block / f->per_row;
+  const int64_t first = (block - row * f->per_row) * f->width;
+  const int64_t src = axes_place(f->outer, f->size, f->src, row);
+  const int64_t dst = axes_place(f->outer, f->size, f->dst, row);
+  return (Block){f->r->src + (src + first * f->col_src) * f->in_bytes,
+                 f->r->dst + (dst + first * f->col_dst) * f->out_bytes,
+                 min_i64(f->width, f->cols - first)};
+}
+
+/* A tree of neighbours met from left to right, as a counter carries: the
+ * values on the stack are those of the set bits of the chunks so far. */
+static void fold_block(const Fold *f, int64_t block, Room *room) {
+  const Block b = block_at(f, block);
+  const int64_t step = LANES_ROOM / FOLD_LANES;
+  char *top = room->partial; /* one past the stack */
+  for (int64_t chunk = 0; chunk < f->chunks; chunk++) {
+    chunk_fold(f, b.src, b.cols, chunk, room, top);
+    top += step;
+    for (int64_t bits = chunk; bits & 1; bits >>= 1, top -= step)
+      f->loops->meet(b.cols, top - step, top - 2 * step);
+  }
+  for (; top > room->partial + step; top -= step)
+    f->loops->meet(b.cols, top - step, top - 2 * step);
+  if (f->chunks == 0) f->loops->start(b.cols, room->partial);
+  f->store(b.cols, room->partial, b.dst, f->col_dst);
+}
+
+static void blocks_work(void *arg, int64_t job, int worker) {
+  const Fold *f = arg;
+  const int64_t first = job * f->per_job;
+  const int64_t last = min_i64(first + f->per_job, f->blocks);
+  Room room;
+  (void)worker;
+  for (int64_t i = first; i < last; i++) fold_block(f, i, &room);
+}
+
+/* ---- few blocks: chunks run apart ---- */
+
+/* scratch (blocks, chunks, width) */
+static char *partial_at(const Fold *f, int64_t block, int64_t chunk) {
+  return (char *)f->r->scratch +
+         (block * f->chunks + chunk) * f->width * f->bytes;
+}
+
+static void chunks_work(void *arg, int64_t job, int worker) {
+  const Fold *f = arg;
+  const int64_t block = job % f->blocks;
+  const int64_t first = job / f->blocks * f->per_job;
+  const int64_t last = min_i64(first + f->per_job, f->chunks);
+  const Block b = block_at(f, block);
+  Room room;
+  (void)worker;
+  for (int64_t i = first; i < last; i++)
+    chunk_fold(f, b.src, b.cols, i, &room, partial_at(f, block, i));
+}
+
+static void meet_chunks(const Fold *f, int64_t block) {
+  const Block b = block_at(f, block);
+  for (int64_t step = 1; step < f->chunks; step *= 2)
+    for (int64_t i = 0; i + step < f->chunks; i += 2 * step)
+      f->loops->meet(b.cols, partial_at(f, block, i + step),
+                     partial_at(f, block, i));
+  f->store(b.cols, partial_at(f, block, 0), b.dst, f->col_dst);
+}
+
+size_t cpu_reduce_room(Backend *b, const Reduce *r) {
+  Fold f;
+  (void)b;
+  fold_open(&f, r);
+  if (!f.split) return 0;
+  return (size_t)(f.blocks * f.chunks * f.width * f.bytes);
+}
+
+bool cpu_reduce(Backend *b, const Reduce *r) {
+  Fold f;
+  fold_open(&f, r);
+  fold_loops(&f);
+  if (!f.split) return pool_run(b->pool, f.jobs, blocks_work, &f);
+  if (!pool_run(b->pool, f.jobs, chunks_work, &f)) return false;
+  for (int64_t i = 0; i < f.blocks; i++) meet_chunks(&f, i);
+  return true;
+}
+
+/* ---- positions of extremes ---- */
+
+/* As Fold, with values and places of rivals. */
+typedef struct Search {
+  Fold f;
+  Reduce r; /* as asked for, with the fold of the extreme */
+  int64_t base;
+  int64_t (*find)(int64_t n, const void *x, const void *value);
+  void (*rival)(int64_t n, const void *x, int64_t at, void *best,
+                int64_t *place);
+} Search;
+
+/* The elements of a chunk as numbers of the compute type. */
+static const void *chunk_elements(const Fold *f, const char *src,
+                                  int64_t first, int64_t count, Room *room) {
+  if (f->direct && f->gone == 1 && f->gone_src[0] == 1)
+    return src + first * f->in_bytes;
+  pack(f, src, first, count, room->piece);
+  return room->piece;
+}
+
+/* The best value first, chunk by chunk; then its place in the chunk where it
+ * first came up. */
+static int64_t search_row(const Search *s, const char *src, Room *room) {
+  const Fold *f = &s->f;
+  int64_t best_first = 0, place = 0;
+  _Alignas(8) char best[8], next[8];
+  for (int64_t first = 0; first < f->n; first += FOLD_CHUNK) {
+    const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
+    const void *x = chunk_elements(f, src, first, count, room);
+    f->loops->run(count, x, next);
+    if (first == 0) memcpy(best, next, sizeof best);
+    s->rival(1, next, first, best, &best_first);
+  }
+  const int64_t count = min_i64(FOLD_CHUNK, f->n - best_first);
+  const void *x = f->chunks == 1 && !(f->direct && f->gone == 1 &&
+                                      f->gone_src[0] == 1)
+                      ? room->piece
+                      : chunk_elements(f, src, best_first, count, room);
+  place = s->find(count, x, best);
+  return s->base + best_first + place;
+}
+
+static void search_columns(const Search *s, const Block *b, Room *room,
+                           int64_t *place) {
+  const Fold *f = &s->f;
+  const bool direct = f->direct && f->col_src == 1;
+  void *best = room->lanes;
+  Walk w;
+  walk_start(&w, f->gone, f->gone_size, f->gone_src, 0);
+  f->load(b->cols, b->src, f->col_src, best);
+  for (int64_t i = 0; i < b->cols; i++) place[i] = 0;
+  for (int64_t i = 1; i < f->n; i++) {
+    walk_next(&w);
+    const char *x = b->src + w.offset * f->in_bytes;
+    if (!direct) f->load(b->cols, x, f->col_src, room->piece);
+    s->rival(b->cols, direct ? x : room->piece, i, best, place);
+  }
+}
+
+static void search_work(void *arg, int64_t job, int worker) {
+  const Search *s = arg;
+  const Fold *f = &s->f;
+  const int64_t first = job * f->per_job;
+  const int64_t last = min_i64(first + f->per_job, f->blocks);
+  int64_t place[MOST_COLUMNS];
+  Room room;
+  (void)worker;
+  for (int64_t i = first; i < last; i++) {
+    const Block b = block_at(f, i);
+    if (f->cols == 1) place[0] = search_row(s, b.src, &room);
+    else search_columns(s, &b, &room, place);
+    int64_t *to = (int64_t *)(void *)b.dst;
+    for (int64_t c = 0; c < b.cols; c++)
+      to[c * f->col_dst] = f->cols == 1 ? place[c] : s->base + place[c];
+  }
+}
+
+bool cpu_arg_extreme(Backend *b, const ArgExtreme *a) {
+  Search s = {.r = a->at, .base = a->base};
+  s.r.compute = dtype_compute(a->at.in);
+  s.r.fold = a->greatest ? FOLD_amax : FOLD_amin;
+  s.r.out = s.r.compute; /* of the loops; places are stored here */
+  fold_open(&s.f, &s.r);
+  fold_loops(&s.f);
+  s.f.out_bytes = 8;
+  const int type = type_of(s.r.compute);
+  const ReduceLevel *level = levels[level_best()];
+  s.find = level->find[type];
+  s.rival = level->rival[type][a->greatest];
+  s.f.per_job = max_i64(1, JOB_ELEMENTS / (s.f.width * max_i64(s.f.n, 1)));
+  s.f.jobs = ceil_div(s.f.blocks, s.f.per_job);
+  return pool_run(b->pool, s.f.jobs, search_work, &s);
+}

@@ -1,0 +1,174 @@
+/* reduce_type.h: the loops of reduce.h for one compute type.
+ *
+ * Read by reduce_level.c once per type, with T, FN(name), LOWEST, HIGHEST and
+ * the words of rows/scalar.h or rows/whole.h.  No include guard.
+ * The loops are plain and of constant length where they can be: compilers
+ * keep the FOLD_LANES sums in vector registers.
+ */
+typedef T FN(Enter)(T x);
+typedef T FN(Step)(T r, T x);
+
+#define FOLD(name, start, step, enter)                     \
+  SM T FN(start_##name)(void) { return start; }            \
+  SM T FN(step_##name)(T r, T x) { return step; }          \
+  SM T FN(enter_##name)(T x) { return enter; }
+#include "rows/fold.def"
+
+/* lane[k] meets lane[k + half], for half = half, half / 2, ..., 1. */
+INLINE void FN(tree)(FN(Step) *step, T *lane, int half) {
+  for (; half > 8; half /= 2)
+    for (int k = 0; k < half; k++) lane[k] = step(lane[k], lane[k + half]);
+  for (; half > 0; half /= 2)
+    for (int k = 0; k < half; k++) lane[k] = step(lane[k], lane[k + half]);
+}
+
+/* Few elements fill few lanes: the tree over the empty ones changes nothing,
+ * as the start value is neutral (no lane is -0: 0 + -0 is 0). */
+INLINE T FN(run_few)(FN(Step) *step, FN(Enter) *enter, T start, int n,
+                     const T *x) {
+  T lane[FOLD_LANES / 4];
+  for (int k = 0; k < FOLD_LANES / 4; k++) lane[k] = start;
+  for (int k = 0; k < n; k++) lane[k] = step(start, enter(x[k]));
+  FN(tree)(step, lane, FOLD_LANES / 8);
+  return lane[0];
+}
+
+INLINE T FN(run)(FN(Step) *step, FN(Enter) *enter, T start, int64_t n,
+                 const T *x) {
+  T lane[FOLD_LANES];
+  const int64_t whole = n - n % FOLD_LANES;
+  if (n <= FOLD_LANES / 4) return FN(run_few)(step, enter, start, (int)n, x);
+  for (int k = 0; k < FOLD_LANES; k++) lane[k] = start;
+  for (int64_t i = 0; i < whole; i += FOLD_LANES)
+    for (int k = 0; k < FOLD_LANES; k++)
+      lane[k] = step(lane[k], enter(x[i + k]));
+  for (int64_t i = whole; i < n; i++)
+    lane[i - whole] = step(lane[i - whole], enter(x[i]));
+  FN(tree)(step, lane, FOLD_LANES / 2);
+  return lane[0];
+}
+
+#define FOLD(name, ...)                                                  \
+  static void FN(loop_start_##name)(int64_t n, void *to) {               \
+    T *r = to;                                                           \
+    for (int64_t i = 0; i < n; i++) r[i] = FN(start_##name)();           \
+  }                                                                      \
+  static void FN(loop_run_##name)(int64_t n, const void *x, void *to) {  \
+    *(T *)to = FN(run)(FN(step_##name), FN(enter_##name),                \
+                       FN(start_##name)(), n, x);                        \
+  }                                                                      \
+  static void FN(loop_into_##name)(int64_t n, const void *from,          \
+                                   void *to) {                           \
+    const T *restrict x = from;                                          \
+    T *restrict r = to;                                                  \
+    for (int64_t i = 0; i < n; i++)                                      \
+      r[i] = FN(step_##name)(r[i], FN(enter_##name)(x[i]));              \
+  }                                                                      \
+  static void FN(loop_meet_##name)(int64_t n, const void *from,          \
+                                   void *to) {                           \
+    const T *restrict x = from;                                          \
+    T *restrict r = to;                                                  \
+    for (int64_t i = 0; i < n; i++) r[i] = FN(step_##name)(r[i], x[i]);  \
+  }
+#include "rows/fold.def"
+
+/* ---- loads and stores ---- */
+
+#define LOAD(name, type, get)                                             \
+  static void FN(load_##name)(int64_t n, const char *src, int64_t stride, \
+                              void *to) {                                 \
+    const type *restrict x = (const type *)(const void *)src;             \
+    T *restrict r = to;                                                   \
+    if (stride == 1)                                                      \
+      for (int64_t i = 0; i < n; i++) r[i] = (T)get(x[i]);                \
+    else                                                                  \
+      for (int64_t i = 0; i < n; i++) r[i] = (T)get(x[i * stride]);       \
+  }
+#define STORE(name, type, put)                                            \
+  static void FN(store_##name)(int64_t n, const void *from, char *dst,    \
+                               int64_t stride) {                          \
+    const T *restrict x = from;                                           \
+    type *restrict r = (type *)(void *)dst;                               \
+    if (stride == 1)                                                      \
+      for (int64_t i = 0; i < n; i++) r[i] = (type)put(x[i]);             \
+    else                                                                  \
+      for (int64_t i = 0; i < n; i++) r[i * stride] = (type)put(x[i]);    \
+  }
+#define SAME(x) (x)
+#define TRUTH(x) ((x) != 0)
+LOAD(bool, uint8_t, SAME)
+STORE(bool, uint8_t, TRUTH)
+LOAD(u8, uint8_t, SAME)
+LOAD(i8, int8_t, SAME)
+LOAD(i16, int16_t, SAME)
+LOAD(i32, int32_t, SAME)
+LOAD(i64, int64_t, SAME)
+#if IS_REAL
+LOAD(f16, uint16_t, f16_to_f32)
+LOAD(bf16, uint16_t, bf16_to_f32)
+LOAD(f32, float, SAME)
+LOAD(f64, double, SAME)
+STORE(f16, uint16_t, TO_F16)
+STORE(bf16, uint16_t, TO_BF16)
+STORE(f32, float, SAME)
+STORE(f64, double, SAME)
+#else
+STORE(u8, uint8_t, SAME)
+STORE(i8, int8_t, SAME)
+STORE(i16, int16_t, SAME)
+STORE(i32, int32_t, SAME)
+STORE(i64, int64_t, SAME)
+#endif
+#undef LOAD
+#undef STORE
+#undef SAME
+#undef TRUTH
+
+/* ---- positions ---- */
+
+enum { FN(SCAN) = 64 }; /* compared at a time, before a look */
+
+#if IS_REAL
+SM int FN(odd)(T x) { return x != x; }
+#else
+SM int FN(odd)(T x) { return (void)x, 0; }
+#endif
+
+static int64_t FN(find)(int64_t n, const void *from, const void *value) {
+  const T *x = from, v = *(const T *)value;
+  const int odd = FN(odd)(v);
+  int64_t i = 0;
+  for (; i + FN(SCAN) <= n; i += FN(SCAN)) {
+    int hits = 0;
+    for (int k = 0; k < FN(SCAN); k++)
+      hits |= odd ? FN(odd)(x[i + k]) : x[i + k] == v;
+    if (hits != 0) break;
+  }
+  while (i < n && !(odd ? FN(odd)(x[i]) : x[i] == v)) i++;
+  return i;
+}
+
+/* NaN beats all but NaN. */
+INLINE int FN(beats)(bool greatest, T x, T best) {
+  const int further = greatest ? x > best : x < best;
+  return further | (FN(odd)(x) & (FN(odd)(best) ^ 1));
+}
+
+INLINE void FN(rival)(bool greatest, int64_t n, const T *restrict x,
+                      int64_t at, T *restrict best, int64_t *restrict place) {
+  for (int64_t i = 0; i < n; i++) {
+    const int takes = FN(beats)(greatest, x[i], best[i]);
+    best[i] = takes ? x[i] : best[i];
+    place[i] = takes ? at : place[i];
+  }
+}
+
+static void FN(rival_least)(int64_t n, const void *x, int64_t at, void *best,
+                            int64_t *place) {
+  FN(rival)(false, n, x, at, best, place);
+}
+
+static void FN(rival_greatest)(int64_t n, const void *x, int64_t at,
+                               void *best, int64_t *place) {
+  FN(rival)(true, n, x, at, best, place);
+}
