@@ -1,0 +1,276 @@
+/* index.c: gather, scatter, and adding at positions.
+ *
+ *   space  (axes before `along`, along, axes after it) = (before, along, after)
+ *
+ * Two elements meet in one place of `data` only if they differ in `along`
+ * alone.  So jobs part `before` and `after`, each goes through `along` from
+ * the first to the last, and the order at a place is row-major.
+ * Must not know: what the numbers are good for.
+ */
+#include "cpu/axes.h"
+#include "cpu/kernels.h"
+#include "value/half.h"
+
+#include <string.h>
+
+/* Element j: data[(index[j at] - base) by + j step] and other[j other_step].
+ * Strides count elements. */
+typedef struct Run {
+  int64_t count;
+  char *data, *other;
+  const int64_t *index;
+  int64_t by, step, other_step, at, base;
+} Run;
+
+typedef void RunWork(const Run *r);
+
+enum { OF_DATA, OF_OTHER, OF_INDEX, OPERANDS };
+
+/* Axes on one side of `along`, fused where all operands allow. */
+typedef struct Side {
+  int axes;
+  int64_t size[MAX_RANK], stride[OPERANDS][MAX_RANK];
+  int64_t count;
+} Side;
+
+typedef struct Picking {
+  const Pick *p;
+  RunWork *run;
+  int64_t bytes;
+  Side before, after;
+  int64_t length;          /* of `along` */
+  int64_t piece, pieces;   /* of `after`: runs of a job, and their number */
+  int64_t per_job;         /* places of `before` in a job */
+} Picking;
+
+enum { JOB_ELEMENTS = 1 << 15, LEAST_PIECE = 64 };
+
+/* ---- runs ---- */
+
+#define RUN_LOOP(name, type, body)                                     \
+  static void name(const Run *r) {                                     \
+    type *data = (type *)(void *)r->data;                              \
+    type *other = (type *)(void *)r->other;                            \
+    for (int64_t j = 0; j < r->count; j++) {                           \
+      type *d = data + (r->index[j * r->at] - r->base) * r->by +       \
+                j * r->step;                                           \
+      type *o = other + j * r->other_step;                             \
+      body;                                                            \
+    }                                                                  \
+  }
+/* One position for the whole run, and neighbours. */
+INLINE bool is_row(const Run *r) {
+  return r->at == 0 && r->step == 1 && r->other_step == 1;
+}
+
+#define MOVERS(type, bits)                                        \
+  RUN_LOOP(gather_loop_##bits, type, *o = *d)                     \
+  RUN_LOOP(scatter_loop_##bits, type, *d = *o)                    \
+  static void gather_##bits(const Run *r) {                       \
+    const int64_t at = (r->index[0] - r->base) * r->by;           \
+    if (is_row(r))                                                \
+      memcpy(r->other, (type *)(void *)r->data + at,              \
+             (size_t)r->count * sizeof(type));                    \
+    else                                                          \
+      gather_loop_##bits(r);                                      \
+  }                                                               \
+  static void scatter_##bits(const Run *r) {                      \
+    const int64_t at = (r->index[0] - r->base) * r->by;           \
+    if (is_row(r))                                                \
+      memcpy((type *)(void *)r->data + at, r->other,              \
+             (size_t)r->count * sizeof(type));                    \
+    else                                                          \
+      scatter_loop_##bits(r);                                     \
+  }
+MOVERS(uint8_t, 8)
+MOVERS(uint16_t, 16)
+MOVERS(uint32_t, 32)
+MOVERS(uint64_t, 64)
+
+#define ADDER(name, type, plus)                                   \
+  RUN_LOOP(add_loop_##name, type, *d = (type)plus(*d, *o))        \
+  static void add_##name(const Run *r) {                          \
+    if (!is_row(r)) {                                             \
+      add_loop_##name(r);                                         \
+      return;                                                     \
+    }                                                             \
+    type *restrict d = (type *)(void *)r->data +                  \
+                       (r->index[0] - r->base) * r->by;           \
+    const type *restrict o = (type *)(void *)r->other;            \
+    for (int64_t j = 0; j < r->count; j++)                        \
+      d[j] = (type)plus(d[j], o[j]);                              \
+  }
+#define PLUS(a, b) ((a) + (b))
+#define PLUS_F16(a, b) f32_to_f16(f16_to_f32(a) + f16_to_f32(b))
+#define PLUS_BF16(a, b) f32_to_bf16(bf16_to_f32(a) + bf16_to_f32(b))
+ADDER(w8, uint8_t, PLUS) /* sums wrap: the sign does not matter */
+ADDER(w16, uint16_t, PLUS)
+ADDER(w32, uint32_t, PLUS)
+ADDER(w64, uint64_t, PLUS)
+ADDER(f16, uint16_t, PLUS_F16)
+ADDER(bf16, uint16_t, PLUS_BF16)
+ADDER(f32, float, PLUS)
+ADDER(f64, double, PLUS)
+
+static RunWork *const adders[DTYPE_COUNT] = {
+    [DTYPE_U8] = add_w8,     [DTYPE_I8] = add_w8,   [DTYPE_I16] = add_w16,
+    [DTYPE_I32] = add_w32,   [DTYPE_I64] = add_w64, [DTYPE_F16] = add_f16,
+    [DTYPE_BF16] = add_bf16, [DTYPE_F32] = add_f32, [DTYPE_F64] = add_f64};
+
+static RunWork *mover(Dtype d, RunWork *b8, RunWork *b16, RunWork *b32,
+                      RunWork *b64) {
+  switch (dtype_bytes(d)) {
+  case 1: return b8;
+  case 2: return b16;
+  case 4: return b32;
+  default: return b64;
+  }
+}
+
+/* ---- the space ---- */
+
+/* Does the last axis of the side go on where this one ends? */
+static bool fuses(const Side *s, int64_t size, const int64_t step[OPERANDS]) {
+  const int last = s->axes - 1;
+  for (int k = 0; k < OPERANDS; k++)
+    if (s->stride[k][last] != size * step[k]) return false;
+  return true;
+}
+
+static void side_add(Side *s, int64_t size, const int64_t step[OPERANDS]) {
+  if (size == 1) return;
+  if (s->axes > 0 && fuses(s, size, step)) s->size[s->axes - 1] *= size;
+  else s->size[s->axes++] = size;
+  for (int k = 0; k < OPERANDS; k++) s->stride[k][s->axes - 1] = step[k];
+}
+
+static void side_open(Side *s, const Pick *p, int first, int last) {
+  s->axes = 0;
+  for (int a = first; a < last; a++) {
+    const int64_t step[OPERANDS] = {p->data_stride[a], p->other_stride[a],
+                                    p->index_stride[a]};
+    side_add(s, p->size[a], step);
+  }
+  s->count = axes_count(s->axes, s->size);
+}
+
+static int64_t side_place(const Side *s, int operand, int64_t at) {
+  return axes_place(s->axes, s->size, s->stride[operand], at);
+}
+
+/* A run that starts at (before, along = n, after). */
+static Run run_at(const Picking *k, int64_t before, int64_t n,
+                  int64_t after) {
+  const Pick *p = k->p;
+  int64_t at[OPERANDS];
+  for (int i = 0; i < OPERANDS; i++)
+    at[i] = side_place(&k->before, i, before) + side_place(&k->after, i, after);
+  at[OF_OTHER] += n * p->other_stride[p->along];
+  at[OF_INDEX] += n * p->index_stride[p->along];
+  return (Run){.data = p->data + at[OF_DATA] * k->bytes,
+               .other = p->other + at[OF_OTHER] * k->bytes,
+               .index = (const int64_t *)(const void *)p->index + at[OF_INDEX],
+               .by = p->data_stride[p->along], .base = p->base};
+}
+
+/* Nothing after `along`: it is the run itself. */
+static void pick_along(const Picking *k, int64_t before) {
+  const Pick *p = k->p;
+  Run r = run_at(k, before, 0, 0);
+  r.count = k->length, r.step = 0;
+  r.other_step = p->other_stride[p->along];
+  r.at = p->index_stride[p->along];
+  k->run(&r);
+}
+
+/* Runs [first, last) of `after`; a run is along its last axis. */
+static void pick_after(const Picking *k, int64_t before, int64_t first,
+                       int64_t last) {
+  const Pick *p = k->p;
+  const Side *s = &k->after;
+  const int axis = s->axes - 1;
+  const int64_t size = s->size[axis];
+  for (int64_t i = first; i < last;) {
+    const int64_t skip = i % size;
+    Run r = run_at(k, before, 0, i);
+    r.count = min_i64(size - skip, last - i);
+    r.step = s->stride[OF_DATA][axis], r.at = s->stride[OF_INDEX][axis];
+    r.other_step = s->stride[OF_OTHER][axis];
+    for (int64_t n = 0; n < k->length; n++) {
+      k->run(&r);
+      r.other += p->other_stride[p->along] * k->bytes;
+      r.index += p->index_stride[p->along];
+    }
+    i += r.count;
+  }
+}
+
+static void pick_work(void *arg, int64_t job, int worker) {
+  const Picking *k = arg;
+  const int64_t first = job / k->pieces * k->per_job;
+  const int64_t last = min_i64(first + k->per_job, k->before.count);
+  const int64_t piece = job % k->pieces * k->piece;
+  (void)worker;
+  for (int64_t i = first; i < last; i++) {
+    if (k->after.count == 1) pick_along(k, i);
+    else
+      pick_after(k, i, piece, min_i64(piece + k->piece, k->after.count));
+  }
+}
+
+/* Jobs by shape: places of `before` together, or `after` in pieces. */
+static bool pick(Backend *b, const Pick *p, RunWork *run) {
+  Picking k = {.p = p, .run = run, .bytes = (int64_t)dtype_bytes(p->dtype),
+               .length = p->size[p->along]};
+  side_open(&k.before, p, 0, p->along);
+  side_open(&k.after, p, p->along + 1, p->axes);
+  const int64_t most = max_i64(JOB_ELEMENTS / k.length, LEAST_PIECE);
+  k.piece = min_i64(k.after.count, most);
+  k.pieces = ceil_div(k.after.count, k.piece);
+  k.per_job = max_i64(1, JOB_ELEMENTS / (k.piece * k.length));
+  return pool_run(b->pool, ceil_div(k.before.count, k.per_job) * k.pieces,
+                  pick_work, &k);
+}
+
+bool cpu_gather(Backend *b, const Pick *p) {
+  return pick(b, p, mover(p->dtype, gather_8, gather_16, gather_32,
+                          gather_64));
+}
+
+bool cpu_scatter(Backend *b, const Pick *p) {
+  return pick(b, p, mover(p->dtype, scatter_8, scatter_16, scatter_32,
+                          scatter_64));
+}
+
+bool cpu_scatter_add(Backend *b, const Pick *p) {
+  assert(adders[p->dtype] != NULL);
+  return pick(b, p, adders[p->dtype]);
+}
+
+/* ---- positions outside ---- */
+
+/* In order, so that the first is found; an axis that repeats the index is
+ * looked at once.  One comparison each: `base` taken off, a position below it
+ * is a large unsigned number. */
+int64_t cpu_find_outside(Backend *b, const Pick *p, int64_t limit,
+                         int64_t ignore) {
+  const int64_t *index = (const int64_t *)(const void *)p->index;
+  const uint64_t base = (uint64_t)p->base, most = (uint64_t)limit;
+  int64_t size[MAX_RANK], weight[MAX_RANK], whole = 1;
+  (void)b;
+  for (int a = p->axes - 1; a >= 0; a--) {
+    weight[a] = whole, whole *= p->size[a];
+    size[a] = p->index_stride[a] == 0 ? 1 : p->size[a];
+  }
+  const int last = p->axes - 1;
+  const int64_t rows = axes_count(last, size);
+  Walk w;
+  walk_start(&w, last, size, p->index_stride, 0);
+  for (int64_t i = 0; i < rows; i++, walk_next(&w)) {
+    const int64_t *x = index + w.offset;
+    for (int64_t j = 0; j < size[last]; j++, x += p->index_stride[last])
+      if ((uint64_t)*x - base >= most && *x != ignore)
+        return axes_place(last, size, weight, i) + j;
+  }
+  return -1;
+}
