@@ -1,0 +1,17 @@
+/* pool2d_level.c: the loops of max_pool at one level.
+ *
+ * Values and places are the same at every level.  Must not know: threads. */
+#include "cpu/pool2d.h"
+
+#define REAL float
+#define FN(name) name##_f32
+#include "cpu/pool2d_type.h"
+#undef REAL
+#undef FN
+#define REAL double
+#define FN(name) name##_f64
+#include "cpu/pool2d_type.h"
+
+#define TABLE_OF(level) pool2d_##level
+#define TABLE(level) TABLE_OF(level)
+const PoolLevel TABLE(LEVEL) = {{pool_row_f32, pool_row_f64}};
