@@ -33,15 +33,24 @@
 enum { UPVALUE_BORDER = 1, UPVALUE_METATABLE, UPVALUE_OWN };
 
 /* What Lua holds of a tensor.
- * tensor != NULL: owns one reference, and the handle is in the ring
- * tensor == NULL: empty, or given up at `source`:`line` */
+ * tensor != NULL: owns one reference, and the handle is in the ring once
+ * border_charge has seen it
+ * is_late: owns `late` instead, and only until it is collected itself
+ * else: empty, or given up; then it is in no ring */
 typedef struct Handle {
   Tensor *tensor;
-  struct Handle *next, *previous; /* ring of the handles that hold a tensor */
-  const char *source;             /* of the call that freed it; interned */
-  int line;
-  bool is_freed;
-  bool is_known; /* stands in the table of border_push_tensor */
+  struct Handle *next, *previous; /* ring of handles, youngest first; or NULL */
+  union {
+    uint64_t serial;    /* counts up along the ring */
+    const char *source; /* of the call that freed it; interned */
+  };
+  union {
+    uint64_t kept; /* scopes from this serial on leave it; 0: none does */
+    Tensor *late;
+  };
+  int line; /* of the call that freed it */
+  bool is_freed, is_late;
+  bool is_known; /* border_know has noted it */
 } Handle;
 
 /* Where and how the last failure was told: for ts.errinfo. */
@@ -52,21 +61,29 @@ typedef struct BorderError {
   char source[LUA_IDSIZE];
 } BorderError;
 
-/* What one Lua state keeps; lies in a userdata of its registry. */
+/* What one Lua state keeps.
+ * context->is_recording is the mode of the coroutine that runs, from
+ * border_begin on */
 typedef struct Border {
-  Context *context;    /* NULL once the state is closing */
-  lua_State *running;  /* the thread inside the core; NULL: none is */
-  const void *metatable; /* identity of the handles' metatable */
-  bool owns_context;   /* luaopen_tensus in a host's state made it */
-  bool is_generational; /* the collector's mode is ours to choose */
-  bool in_allocator;   /* Lua itself asks for memory: no collection now */
-  bool has_modes;      /* a coroutine has changed the recording mode */
-  Handle ring;         /* ring.next: the youngest handle */
-  size_t debt;         /* bytes made since the collector was told */
-  size_t pace;         /* tell it when the debt is this high */
-  size_t settled;      /* ledger after the last full cycle */
-  int64_t scopes;      /* scopes that are open */
-  LedgerRoom *room;    /* the context's own way of making room */
+  Context *context;      /* NULL once a host's state is closing */
+  lua_State *running;    /* the thread inside the core; NULL: none is */
+  lua_State *main;       /* the state's first thread */
+  const void *metatable; /* identity of the handles' metatable; NULL: the
+                            module has not been opened */
+  bool is_ours;          /* made by border_newstate, with its allocator */
+  bool is_closed;        /* no function of ours may run any more */
+  bool is_generational;  /* the collector's mode is ours to choose */
+  bool in_allocator;     /* Lua itself asks for memory: no collection now */
+  bool main_records;     /* recording mode of the first thread */
+  bool others_have_modes; /* other threads' modes stand in a table */
+  int modes;             /* modes that are open: 0, all threads record */
+  int64_t faults;        /* injection that reaches Lua's own requests, too */
+  Handle ring;           /* ring.next: the youngest handle */
+  uint64_t serial;       /* of the youngest handle */
+  size_t debt;           /* bytes made since the collector was told */
+  size_t pace;           /* tell it when the debt is this high */
+  size_t settled;        /* live bytes after the last full cycle */
+  LedgerRoom *room;      /* the context's own way of making room */
   BorderError last;
 } Border;
 
@@ -84,6 +101,9 @@ int luaopen_tensus(lua_State *L);
 /* The Border of a state, from any C function; NULL if tensus is not loaded. */
 Border *border_find(lua_State *L);
 
+/* The same, made now if there is none: for luaopen_tensus. */
+Border *border_make(lua_State *L);
+
 /* ---- in functions of ours only: these read the upvalues ---- */
 
 INLINE Border *border_of(lua_State *L) {
@@ -96,6 +116,9 @@ INLINE Context *border_context(lua_State *L) { return border_of(L)->context; }
  * in a state that is closing, and in a finaliser that runs because the core
  * needs memory. */
 Context *border_begin(lua_State *L, const char *op);
+
+/* grad.c: the recording mode of a thread other than the first. */
+bool border_mode(lua_State *L);
 
 /* Push f as a closure with our upvalues and the `own` values on top (popped)
  * as those from UPVALUE_OWN on. */
@@ -128,20 +151,34 @@ Tensor *border_test(lua_State *L, int arg);
  * message calls it. */
 Tensor *border_check(lua_State *L, int arg, const char *name);
 
+/* Raise E_RELEASED for a handle that holds nothing. */
+void border_raise_freed(lua_State *L, const Handle *h, const char *name);
+
 /* Push an empty handle.  The core then sets h->tensor; border_charge or
  * border_raise takes note of it, so one of them must follow. */
 Handle *border_push(lua_State *L);
 
-/* Push the handle of a tensor that lives elsewhere (a gradient): the same one
- * while Lua holds it.  t is shared, or nil is pushed for NULL. */
-void border_push_tensor(lua_State *L, Tensor *t);
+/* An empty handle is on top, pushed before t was looked up (making it may run
+ * finalisers, and t is borrowed): it becomes the handle of t, which is shared;
+ * or the one that border_know has noted takes its place; nil for NULL. */
+void border_give(lua_State *L, Tensor *t);
+
+/* The core will keep the tensor at `arg`: note its handle, so that it is found
+ * again as long as Lua holds it. */
+void border_know(lua_State *L, int arg);
 
 /* Result h holds a tensor (or none): list it, and tell the collector of its
  * bytes.  Comes last: it may run finalisers. */
 void border_charge(lua_State *L, Handle *h);
 
-/* Give the handle's tensor up, now; no-op when it is empty. */
+/* Give the handle's tensor up, now; no-op when it is empty.  For finalisers of
+ * handles: nobody else can hold it. */
 void border_drop(Border *b, Handle *h);
+
+/* A script gives the tensor up, by the call at `source`:`line`.  In a finaliser
+ * the memory stays until the handle goes: a call of ours further down the
+ * stack may have taken the tensor as an argument. */
+void border_free(lua_State *L, Handle *h, const char *source, int line);
 
 /* ---- failures ---- */
 
@@ -191,6 +228,9 @@ int border_assign(lua_State *L);
 /* tensor.c: tostring(x). */
 int border_tostring(lua_State *L);
 
+/* Push the number or boolean at `data`, in host memory. */
+void border_push_element(lua_State *L, const char *data, Dtype dtype);
+
 /* grad.c: as border_field and border_set_field, for its names. */
 int border_grad_field(lua_State *L);
 int border_set_grad_field(lua_State *L);
@@ -204,7 +244,9 @@ extern const luaL_Reg border_tensor_functions[], border_tensor_methods[];
 extern const luaL_Reg border_grad_functions[], border_grad_methods[];
 extern const luaL_Reg border_random_functions[];
 extern const luaL_Reg border_device_functions[];
+extern const luaL_Reg border_cuda_functions[]; /* of ts.cuda */
 extern const luaL_Reg border_help_functions[];
+void help_set_version(lua_State *L); /* field `version` of the table on top */
 extern const luaL_Reg border_memory_functions[], border_memory_methods[];
 
 #endif
