@@ -25,6 +25,9 @@ typedef struct Storage {
   size_t bytes;
   StorageDeleter *deleter;
   void *arg;
+  const char *writer; /* the op that last wrote in place, and its line */
+  const char *writer_source;
+  int writer_line;
 } Storage;
 
 /* refs is 1, values unset; `bytes` may be 0.  NULL when out of memory. */

@@ -246,6 +246,14 @@ static Status run_into(Context *c, OpId op, Args *a, const Inputs *in,
   return s;
 }
 
+/* Saved values of this storage are no longer what they were; who wrote is
+ * kept for the message of a backward that finds out. */
+static void note_write(Context *c, OpId op, Storage *s) {
+  s->version++;
+  s->writer = inplace_names[op];
+  if (c->is_recording) context_where(c, &s->writer_source, &s->writer_line);
+}
+
 Status op_call_inplace(Context *c, OpId op, const Args *a) {
   const OpRow *row = &op_rows[op];
   Tensor *made[MADE] = {NULL}, *target = a->at[0].tensor;
@@ -278,7 +286,7 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
     if (s == OK && records) s = node_record(c, &call, &n);
   }
   if (s != OK) goto done;
-  target->storage->version++;
+  note_write(c, op, target->storage);
   if (n != NULL) {
     n->saved[SAVED_R].version = target->storage->version;
     node_attach(c, n, target, 0);

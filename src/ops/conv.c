@@ -190,7 +190,7 @@ static Status transposed_size(Context *c, Conv2d *v, const int64_t more[2],
       (v->result[i] - 1) * v->stride[i] - 2 * v->pad[i] + reach + more[i];
   if (v->kernel[i] < 1)
     return fail(c, E_KERNEL, "%A size %I is below 1", "kernel", v->kernel[i]);
-  if (more[i] >= v->stride[i] && more[i] >= v->dilation[i])
+  if (more[i] >= v->stride[i])
     return fail(c, E_PADDING, "%A is %I, and must be below the stride %I",
                 "output_padding", more[i], v->stride[i]);
   if (v->size[i] < 1)

@@ -258,11 +258,8 @@ Status run_slice(Context *c, Args *a, Tensor **r) {
 static Status diagonal_axes(Context *c, OpId op, Args *a, int rank, int *i,
                             int *j) {
   const Tensor *x = a->at[0].tensor;
-  const int64_t base = a->at[2].kind == ARG_NONE ? 1 : 0;
-  Status s = check_dim(c, "dim1", args_integer(op, a, 2) - base, rank, x, i);
-  const int64_t base2 = a->at[3].kind == ARG_NONE ? 1 : 0;
-  if (s == OK)
-    s = check_dim(c, "dim2", args_integer(op, a, 3) - base2, rank, x, j);
+  Status s = check_dim(c, "dim1", args_integer(op, a, 2), rank, x, i);
+  if (s == OK) s = check_dim(c, "dim2", args_integer(op, a, 3), rank, x, j);
   if (s == OK && *i == *j)
     s = fail(c, E_DUPLICATE, "dim1 and %A are both %P", "dim2", (int64_t)*i);
   return s;

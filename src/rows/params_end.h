@@ -20,6 +20,7 @@
 #undef DTYPE_
 #undef O_FLAG
 #undef O_NUMBER
+#undef O_DIM
 #undef O_INTEGER
 #undef O_V
 #undef O_PAIR

@@ -355,13 +355,13 @@ SM REAL FN(sm_fmod)(REAL x, REAL y)
 }
 
 /*
- * x - y * floor(x / y), as Lua's and Python's %: the sign of y.  A zero takes
- * the sign of y too, and x % inf is x or inf by sign (Lua 5.4, luai_nummod).
+ * x - y * floor(x / y), as % in Lua and Python: the sign of y, for a zero
+ * too; with y infinite it is x, or y where the signs differ.
  */
 SM REAL FN(sm_remainder_floor)(REAL x, REAL y)
 {
   REAL r = CFN(fmod)(x, y);
-  r = r * y < 0 || (r != 0 && (r < 0) != (y < 0)) ? r + y : r;
+  r = r != 0 && (r < 0) != (y < 0) ? r + y : r;
   return r == 0 ? CFN(copysign)(r, y) : r;
 }
 

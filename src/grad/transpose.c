@@ -1,0 +1,401 @@
+/* transpose.c: the op that pulls a linear op back is an op, too; here its
+ * arguments are made from those of the call.
+ */
+#include "grad/transpose.h"
+
+#include <string.h>
+
+static const Input *input_of(const Tape *t, int k) {
+  return &t->node->input[k];
+}
+
+static int64_t integer_at(const Tape *t, int k) {
+  return args_integer(t->node->op, (const Args *)t->node->arg, k);
+}
+
+/* ---- views ---- */
+
+Tensor *reshape_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  return tape_reshape(t, g, x->rank, x->size);
+}
+
+Tensor *permute_back(Tape *t, Tensor *g) {
+  const Arg *dims = &t->node->arg[1];
+  int64_t inverse[MAX_RANK];
+  Tensor *r = NULL;
+  if (t->status != OK) return NULL;
+  for (int i = 0; i < dims->count; i++) inverse[dims->sizes[i]] = i;
+  return tape_own(t, op_permute(t->c, g, dims->count, inverse, &r), r);
+}
+
+Tensor *transpose_back(Tape *t, Tensor *g) {
+  Tensor *r = NULL;
+  if (t->status != OK) return NULL;
+  const Status s = op_transpose(t->c, g, (int)integer_at(t, 1),
+                                (int)integer_at(t, 2), &r);
+  return tape_own(t, s, r);
+}
+
+Tensor *sum_back(Tape *t, Tensor *g, int k) {
+  const Input *x = input_of(t, k);
+  return tape_sum_to(t, g, x->rank, x->size);
+}
+
+/* zeros of `size` with x on positions first, first + step, .. of dim. */
+static Tensor *place(Tape *t, Tensor *x, int rank, const int64_t *size,
+                     int dim, int64_t first, int64_t step) {
+  Args a = tape_args(OP_place);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(rank, size);
+  a.at[2] = arg_integer(dim);
+  a.at[3] = arg_integer(first);
+  a.at[4] = arg_integer(step);
+  return tape_call(t, OP_place, &a);
+}
+
+/* select, narrow and slice took part of an axis. */
+Tensor *place_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  const int64_t step = t->node->op == OP_slice ? integer_at(t, 4) : 1;
+  return place(t, g, x->rank, x->size, (int)integer_at(t, 1),
+               integer_at(t, 2), step);
+}
+
+static Tensor *select_at(Tape *t, Tensor *x, int dim, int64_t at) {
+  Args a = tape_args(OP_select);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_integer(dim);
+  a.at[2] = arg_integer(at);
+  return tape_call(t, OP_select, &a);
+}
+
+static Tensor *slice_at(Tape *t, Tensor *x, int dim, int64_t first,
+                        int64_t last, int64_t step) {
+  Args a = tape_args(OP_slice);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_integer(dim);
+  a.at[2] = arg_integer(first);
+  a.at[3] = last < 0 ? arg_integer(POSITION_ZERO) : arg_integer(last);
+  a.at[4] = arg_integer(step);
+  return tape_call(t, OP_slice, &a);
+}
+
+Tensor *slice_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  const int dim = (int)integer_at(t, 2);
+  const int64_t first = integer_at(t, 3), step = integer_at(t, 4);
+  if (x->rank < t->node->result[0].rank) return select_at(t, g, dim, first);
+  return slice_at(t, g, dim, first, first + (x->size[dim] - 1) * step, step);
+}
+
+/* x cut, or filled up with zeros, to `size` positions of dim. */
+static Tensor *fit_axis(Tape *t, Tensor *x, int dim, int64_t size) {
+  if (t->status != OK || x->shape.size[dim] == size) return x;
+  if (x->shape.size[dim] > size) return slice_at(t, x, dim, 0, size - 1, 1);
+  int64_t sizes[MAX_RANK];
+  memcpy(sizes, x->shape.size, sizeof sizes);
+  sizes[dim] = size;
+  return place(t, x, x->shape.rank, sizes, dim, 0, 1);
+}
+
+static Tensor *diagonal_call(Tape *t, OpId op, Tensor *g) {
+  Args a = tape_args(op);
+  a.at[0] = arg_tensor(g);
+  for (int k = 1; k < 4; k++) a.at[k] = t->node->arg[k];
+  return tape_call(t, op, &a);
+}
+
+/* diag_embed makes a square; the matrix may have been none. */
+Tensor *diagonal_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  Tensor *r = diagonal_call(t, OP_diag_embed, g);
+  for (int k = 2; k < 4 && t->status == OK; k++) {
+    const int dim = (int)integer_at(t, k);
+    r = fit_axis(t, r, dim, x->size[dim]);
+  }
+  return r;
+}
+
+Tensor *diag_embed_back(Tape *t, Tensor *g) {
+  return diagonal_call(t, OP_diagonal, g);
+}
+
+/* ---- sums and copies ---- */
+
+int node_dims(const Node *n, int64_t dims[MAX_RANK]) {
+  const Arg *a = n->arg != NULL ? &n->arg[1] : NULL;
+  if (a != NULL && a->kind == ARG_SIZES) {
+    memcpy(dims, a->sizes, sizeof a->sizes);
+    return a->count;
+  }
+  for (int i = 0; i < n->input[0].rank; i++) dims[i] = i;
+  return n->input[0].rank;
+}
+
+Tensor *keep_axes(Tape *t, Tensor *x) {
+  const Input *in = input_of(t, 0);
+  int64_t size[MAX_RANK], dims[MAX_RANK];
+  const int count = node_dims(t->node, dims);
+  for (int i = 0; i < in->rank; i++) size[i] = in->size[i];
+  for (int i = 0; i < count; i++) size[dims[i]] = 1;
+  return tape_reshape(t, x, in->rank, size);
+}
+
+Tensor *spread(Tape *t, Tensor *g) {
+  return expand_back(t, keep_axes(t, g));
+}
+
+Tensor *expand_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  return tape_expand(t, g, x->rank, x->size);
+}
+
+Tensor *cast_back(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  Args a = tape_args(OP_cast);
+  a.at[0] = arg_tensor(g);
+  a.at[1] = arg_integer(x->dtype);
+  a.at[2].kind = ARG_DEVICE;
+  a.at[2].device = x->device;
+  return tape_call(t, OP_cast, &a);
+}
+
+Tensor *copy_push(Tape *t, Tensor *ty) {
+  const Result *r = &t->node->result[0];
+  if (ty == NULL) return NULL;
+  return tape_expand(t, tape_cast(t, ty, r->dtype), r->rank, r->size);
+}
+
+/* Which part of the joined axis came from input t->which; {0} gave none. */
+Tensor *piece_back(Tape *t, Tensor *g) {
+  const Node *n = t->node;
+  const int dim = (int)integer_at(t, 1);
+  const Input *x = input_of(t, t->which);
+  int64_t first = 0;
+  if (x->rank != n->result[0].rank) return tape_zeros(t, x);
+  for (int k = 0; k < t->which; k++)
+    if (n->input[k].rank == x->rank) first += n->input[k].size[dim];
+  if (x->size[dim] == 0) return tape_zeros(t, x);
+  return slice_at(t, g, dim, first, first + x->size[dim] - 1, 1);
+}
+
+/* ---- positions ---- */
+
+/* op(x, dim, index, source) with the node's dim and index. */
+static Tensor *at_index(Tape *t, OpId op, Tensor *x, Tensor *source) {
+  Args a = tape_args(op);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = t->node->arg[1];
+  a.at[2] = arg_tensor(tape_saved(t, SAVED_Y));
+  if (source != NULL) a.at[3] = arg_tensor(source);
+  return tape_call(t, op, &a);
+}
+
+Tensor *scatter_add_back(Tape *t, Tensor *g) {
+  return at_index(t, OP_scatter_add, tape_zeros(t, input_of(t, 0)), g);
+}
+
+/* index may cover less than the source: the rest was not read. */
+Tensor *gather_back(Tape *t, Tensor *g) {
+  const Input *source = input_of(t, 2);
+  Tensor *r = at_index(t, OP_gather, g, NULL);
+  for (int i = 0; i < source->rank && t->status == OK; i++)
+    r = fit_axis(t, r, i, source->size[i]);
+  return r;
+}
+
+Tensor *index_add_back(Tape *t, Tensor *g) {
+  return at_index(t, OP_index_add, tape_zeros(t, input_of(t, 0)), g);
+}
+
+static double alpha_of(const Tape *t) {
+  return args_number(OP_index_add, (const Args *)t->node->arg, 4);
+}
+
+Tensor *index_select_back(Tape *t, Tensor *g) {
+  Tensor *r = at_index(t, OP_index_select, g, NULL);
+  return alpha_of(t) == 1 ? r : tape_scale(t, r, alpha_of(t));
+}
+
+/* The tangent of self plus that of the source at the positions. */
+Tensor *add_push(Tape *t, OpId op, Tensor *tx, Tensor *tz) {
+  if (tz == NULL) return tx;
+  if (tx == NULL) tx = tape_zeros(t, input_of(t, 0));
+  if (op == OP_index_add && alpha_of(t) != 1)
+    tz = tape_scale(t, tz, alpha_of(t));
+  return at_index(t, op, tx, tz);
+}
+
+/* ---- products ---- */
+
+static Tensor *turned(Tape *t, Tensor *x) {
+  Tensor *r = NULL;
+  if (t->status != OK) return NULL;
+  const int rank = x->shape.rank;
+  return tape_own(t, op_transpose(t->c, x, rank - 2, rank - 1, &r), r);
+}
+
+/* A vector operand as the matrix that it stood for. */
+static Tensor *as_matrix(Tape *t, Tensor *x, bool left) {
+  if (t->status != OK || x->shape.rank > 1) return x;
+  const int64_t row[] = {1, x->count}, column[] = {x->count, 1};
+  return tape_reshape(t, x, 2, left ? row : column);
+}
+
+/* g with the axes that vectors lack put back. */
+static Tensor *g_as_matrix(Tape *t, Tensor *g) {
+  int64_t size[MAX_RANK];
+  if (t->status != OK) return NULL;
+  int rank = g->shape.rank;
+  memcpy(size, g->shape.size, sizeof size);
+  if (input_of(t, 0)->rank == 1) { /* .., n -> .., 1, n */
+    const bool both = input_of(t, 1)->rank == 1;
+    if (!both) size[rank] = size[rank - 1], size[rank - 1] = 1;
+    else size[rank] = 1;
+    rank++;
+  }
+  if (input_of(t, 1)->rank == 1) size[rank++] = 1;
+  return tape_reshape(t, g, rank, size);
+}
+
+/* To x: g y'; to y: x' g; then sums over stretched batches. */
+Tensor *matmul_back(Tape *t, Tensor *g, int k) {
+  const Input *to = input_of(t, k);
+  Tensor *r = NULL;
+  g = g_as_matrix(t, g);
+  if (k == 0) {
+    Tensor *y = as_matrix(t, tape_saved(t, SAVED_Y), false);
+    r = tape_binary(t, OP_matmul, g, turned(t, y));
+  } else {
+    Tensor *x = as_matrix(t, tape_saved(t, SAVED_X), true);
+    r = tape_binary(t, OP_matmul, turned(t, x), g);
+  }
+  if (to->rank != 1 || t->status != OK) return r; /* the caller sums */
+  const int64_t matrix[] = {k == 0 ? 1 : to->size[0],
+                            k == 0 ? to->size[0] : 1};
+  return tape_reshape(t, tape_sum_to(t, r, 2, matrix), 1, to->size);
+}
+
+/* ---- convolutions ---- */
+
+/* Options of a convolution, from where they stand in its row. */
+static void conv_options(const Tape *t, OpId op, Args *a) {
+  static const struct {
+    OpId op;
+    int stride, padding, dilation, groups;
+  } rows[] = {{OP_conv2d, 3, 4, 5, 6},
+              {OP_conv_transpose2d, 3, 4, 6, 7},
+              {OP_conv_weight, 3, 4, 5, 6}};
+  int from = 0, to = 0;
+  for (int i = 0; i < 3; i++) {
+    if (rows[i].op == t->node->op) from = i;
+    if (rows[i].op == op) to = i;
+  }
+  const Arg *arg = t->node->arg;
+  a->at[rows[to].stride] = arg[rows[from].stride];
+  a->at[rows[to].padding] = arg[rows[from].padding];
+  a->at[rows[to].dilation] = arg[rows[from].dilation];
+  a->at[rows[to].groups] = arg[rows[from].groups];
+}
+
+/* conv_transpose2d(y, w), filled up to the sizes of x: strides may have left
+ * rows and columns that no window reached. */
+static Tensor *transposed_to(Tape *t, Tensor *y, Tensor *w, int x_rank,
+                             const int64_t *x_size) {
+  Args a = tape_args(OP_conv_transpose2d);
+  if (t->status != OK) return NULL;
+  conv_options(t, OP_conv_transpose2d, &a);
+  int64_t more[2];
+  for (int i = 0; i < 2; i++) {
+    const int64_t kernel = w->shape.size[2 + i];
+    const int64_t reach = a.at[6].sizes[i] * (kernel - 1) + 1;
+    const int64_t result = y->shape.size[y->shape.rank - 2 + i];
+    more[i] = x_size[x_rank - 2 + i] -
+              ((result - 1) * a.at[3].sizes[i] - 2 * a.at[4].sizes[i] + reach);
+  }
+  a.at[0] = arg_tensor(y);
+  a.at[1] = arg_tensor(w);
+  a.at[5] = arg_sizes(2, more);
+  return tape_call(t, OP_conv_transpose2d, &a);
+}
+
+static Tensor *convolved(Tape *t, Tensor *x, Tensor *w) {
+  Args a = tape_args(OP_conv2d);
+  if (t->status != OK) return NULL;
+  conv_options(t, OP_conv2d, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_tensor(w);
+  return tape_call(t, OP_conv2d, &a);
+}
+
+static Tensor *weight_of(Tape *t, Tensor *x, Tensor *y, const int64_t *size) {
+  Args a = tape_args(OP_conv_weight);
+  if (t->status != OK) return NULL;
+  conv_options(t, OP_conv_weight, &a);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_tensor(y);
+  a.at[2] = arg_sizes(2, size);
+  return tape_call(t, OP_conv_weight, &a);
+}
+
+Tensor *conv_x(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  return transposed_to(t, g, tape_saved(t, SAVED_Y), x->rank, x->size);
+}
+
+Tensor *conv_weight(Tape *t, Tensor *g) {
+  return weight_of(t, tape_saved(t, SAVED_X), g, input_of(t, 1)->size + 2);
+}
+
+Tensor *conv_bias(Tape *t, Tensor *g) {
+  static const int64_t batched[] = {0, 2, 3}, single[] = {1, 2};
+  Tensor *r = NULL;
+  if (t->status != OK) return NULL;
+  const bool is_batch = g->shape.rank == 4;
+  const Status s = op_sum(t->c, g, is_batch ? 3 : 2,
+                          is_batch ? batched : single, false, &r);
+  return tape_own(t, s, r);
+}
+
+static Tensor *bias_push(Tape *t, Tensor *tb) {
+  const Result *r = &t->node->result[0];
+  if (t->status != OK) return NULL;
+  const int64_t column[] = {tb->count, 1, 1};
+  return tape_expand(t, tape_reshape(t, tb, 3, column), r->rank, r->size);
+}
+
+Tensor *conv_push(Tape *t, OpId op, Tensor *tx, Tensor *ty, Tensor *tz) {
+  const Result *out = &t->node->result[0];
+  Tensor *r = NULL;
+  if (tx != NULL) {
+    Tensor *w = tape_saved(t, SAVED_Y);
+    r = op == OP_conv2d ? convolved(t, tx, w)
+                        : transposed_to(t, tx, w, out->rank, out->size);
+  }
+  if (ty != NULL) {
+    Tensor *x = tape_saved(t, SAVED_X);
+    r = tape_plus(t, r,
+                  op == OP_conv2d
+                      ? convolved(t, x, ty)
+                      : transposed_to(t, x, ty, out->rank, out->size));
+  }
+  return tz == NULL ? r : tape_plus(t, r, bias_push(t, tz));
+}
+
+Tensor *conv_t_x(Tape *t, Tensor *g) {
+  return convolved(t, g, tape_saved(t, SAVED_Y));
+}
+
+Tensor *conv_t_weight(Tape *t, Tensor *g) {
+  return weight_of(t, g, tape_saved(t, SAVED_X), input_of(t, 1)->size + 2);
+}
+
+Tensor *conv_w_x(Tape *t, Tensor *g) {
+  const Input *x = input_of(t, 0);
+  return transposed_to(t, tape_saved(t, SAVED_Y), g, x->rank, x->size);
+}
+
+Tensor *conv_w_y(Tape *t, Tensor *g) {
+  return convolved(t, tape_saved(t, SAVED_X), g);
+}
