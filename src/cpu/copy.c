@@ -10,7 +10,7 @@
 
 enum {
   SMALL = 1024,     /* elements of a buffer: 8 KiB at most */
-  BLOCK_SIDE = 32,  /* of a crossed tile that is converted */
+  BLOCK_COLS = 64,  /* of a crossed tile that is converted: 16 rows are lines */
   CROSS_SIDE = 256, /* of a crossed piece of work: 256 KiB of f32 at 64 K */
   CROSS_LEAST = 4   /* shorter axes have no lines to save */
 };
@@ -105,11 +105,11 @@ static void cut_plan(Plan *p) {
   const bool flat = p->dst_stride[last] == 1 && p->src_stride[last] == 1;
   const int64_t most = p->converts && !flat ? SMALL : CHUNK;
   int64_t cols = min_i64(p->size[last], most);
-  if (crossed) cols = min_i64(cols, p->converts ? BLOCK_SIDE : CROSS_SIDE);
+  if (crossed) cols = min_i64(cols, p->converts ? BLOCK_COLS : CROSS_SIDE);
   int64_t rows = p->converts && flat ? 1 : most / cols;
   if (last > 0) rows = min_i64(rows, p->size[last - 1]);
   p->cut = cut_space(p->axes, p->size, rows, cols, false);
-  p->chunk = max_i64(CHUNK / (rows * cols), 1);
+  p->chunk = p->cut.tiles > 1 ? max_i64(CHUNK / (rows * cols), 1) : 1;
 }
 
 static void plan_open(Plan *p, const Move *m, int level) {
@@ -182,6 +182,10 @@ bool copy_run(Backend *b, const Move *m, int level) {
   if (m->dst.data == m->src.data && m->dst.dtype == m->src.dtype) return true;
   Plan p;
   plan_open(&p, m, level);
+  if (p.cut.tiles <= p.chunk) {
+    move_chunk(&p, 0, 0);
+    return true;
+  }
   return run_chunks(b, ceil_div(p.cut.tiles, p.chunk), move_chunk, &p);
 }
 

@@ -22,7 +22,7 @@
 enum {
   INPUTS = 5,
   LONG_ROW = 256,  /* from here on a call for each row costs less than packing */
-  BLOCK_SIDE = 32, /* of a crossed tile: two lines of f32, 1024 elements */
+  LINE = 64,       /* bytes: what a crossed tile is high, to use up lines */
   CROSS_LEAST = 8  /* shorter axes have no lines to save */
 };
 
@@ -247,13 +247,17 @@ static bool outer_still(const Program *p, const Leaf *l) {
   return true;
 }
 
-static Operand operand_of(const Program *p, int leaf, Layout layout) {
-  if (leaf < 0) return (Operand){NULL, 0, false, false, false};
-  const Leaf *l = &p->leaf[leaf];
-  const bool flat = is_flat(p, l, layout);
-  return (Operand){l, dtype_bytes(l->dtype), flat,
-                   flat && l->dtype == p->compute,
-                   layout != SHORT || l->data == NULL || outer_still(p, l)};
+static void operand_open(Operand *o, const Program *p, int leaf,
+                         Layout layout) {
+  o->leaf = NULL;
+  o->flat = o->direct = o->still = false;
+  if (leaf < 0) return;
+  o->leaf = &p->leaf[leaf];
+  o->bytes = dtype_bytes(o->leaf->dtype);
+  o->flat = is_flat(p, o->leaf, layout);
+  o->direct = o->flat && o->leaf->dtype == p->compute;
+  o->still =
+      layout != SHORT || o->leaf->data == NULL || outer_still(p, o->leaf);
 }
 
 /* A tile of whole rows holds a multiple of POINT_PAD elements where it can:
@@ -267,18 +271,23 @@ static int64_t rows_of(int64_t most, int64_t cols) {
 
 static void cut_plan(Plan *plan, Layout layout) {
   const Program *p = plan->program;
-  const int64_t tile = TILE_BYTES / (int64_t)plan->call.bytes;
+  const bool narrow = plan->call.bytes == 4;
+  const int64_t tile = narrow ? TILE_BYTES / 4 : TILE_BYTES / 8;
   const int64_t last = p->size[p->axes - 1];
   bool all_direct = plan->out.direct;
   for (int k = 0; k < INPUTS; k++)
     all_direct = all_direct && (plan->in[k].leaf == NULL || plan->in[k].direct);
   int64_t rows = 1, cols = all_direct ? CHUNK : tile;
   if (layout == SHORT) cols = last, rows = rows_of(tile, cols);
-  if (layout == CROSSED)
-    cols = min_i64(last, BLOCK_SIDE), rows = rows_of(tile, cols);
+  if (layout == CROSSED) {
+    rows = narrow ? LINE / 4 : LINE / 8;
+    cols = min_i64(last, TILE_BYTES / LINE);
+    if (cols < TILE_BYTES / LINE) rows = rows_of(tile, cols);
+  }
   plan->cut = cut_space(p->axes, p->size, rows, cols, layout == SHORT);
-  const int64_t full = rows * min_i64(cols, last);
-  plan->chunk = max_i64(CHUNK / full, 1);
+  plan->chunk = 1;
+  if (plan->cut.tiles > 1)
+    plan->chunk = max_i64(CHUNK / (rows * min_i64(cols, last)), 1);
 }
 
 static void plan_open(Plan *plan, const Program *p, int level) {
@@ -286,11 +295,12 @@ static void plan_open(Plan *plan, const Program *p, int level) {
   plan->program = p;
   const Layout layout = choose(plan);
   plan->copy = copy_level(level);
-  plan->call = (Call){find_kernel(p, level), dtype_bytes(p->compute), 0};
-  plan->out = operand_of(plan->program, s->out, layout);
-  if (plan->out.direct) plan->call.exact |= 1 << INPUTS;
+  plan->call.kernel = find_kernel(p, level);
+  plan->call.bytes = dtype_bytes(p->compute);
+  operand_open(&plan->out, plan->program, s->out, layout);
+  plan->call.exact = plan->out.direct ? 1 << INPUTS : 0;
   for (int k = 0; k < INPUTS; k++) {
-    plan->in[k] = operand_of(plan->program, s->in[k], layout);
+    operand_open(&plan->in[k], plan->program, s->in[k], layout);
     if (plan->in[k].direct) plan->call.exact |= 1 << k;
   }
   cut_plan(plan, layout);
@@ -394,8 +404,11 @@ bool pointwise_run(Backend *b, const Program *p, int level) {
   if (run_plain(p, kernel)) return true;
   Plan plan;
   plan_open(&plan, p, level);
-  const int64_t chunks = ceil_div(plan.cut.tiles, plan.chunk);
-  return run_chunks(b, chunks, run_chunk, &plan);
+  if (plan.cut.tiles <= plan.chunk) {
+    run_chunk(&plan, 0, 0);
+    return true;
+  }
+  return run_chunks(b, ceil_div(plan.cut.tiles, plan.chunk), run_chunk, &plan);
 }
 
 bool cpu_run(Backend *b, const Program *p) {
