@@ -109,6 +109,7 @@ static void cut_plan(Plan *p) {
   int64_t rows = p->converts && flat ? 1 : most / cols;
   if (last > 0) rows = min_i64(rows, p->size[last - 1]);
   p->cut = cut_space(p->axes, p->size, rows, cols, false);
+  p->cut.down = crossed && p->converts;
   p->chunk = p->cut.tiles > 1 ? max_i64(CHUNK / (rows * cols), 1) : 1;
 }
 
@@ -162,6 +163,7 @@ static void move_chunk(void *arg, int64_t chunk, int worker) {
   for (int64_t i = first; i < end; i++) {
     tile_at(&p->cut, i, &t);
     const Matrix to = matrix_at(p, &t, p->dst), from = matrix_at(p, &t, p->src);
+    if (p->cut.down) tile_prefetch(&p->cut, &t, p->dst);
     if (p->converts) convert_tile(p, &t, to, from);
     else matrix_copy(p->copy, p->dst.bytes, t.rows, t.cols, to, from);
   }

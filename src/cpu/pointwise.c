@@ -285,6 +285,7 @@ static void cut_plan(Plan *plan, Layout layout) {
     if (cols < TILE_BYTES / LINE) rows = rows_of(tile, cols);
   }
   plan->cut = cut_space(p->axes, p->size, rows, cols, layout == SHORT);
+  plan->cut.down = layout == CROSSED;
   plan->chunk = 1;
   if (plan->cut.tiles > 1)
     plan->chunk = max_i64(CHUNK / (rows * min_i64(cols, last)), 1);
@@ -353,6 +354,7 @@ static const void *load(const Plan *plan, Scratch *s, int k, const Tile *t) {
   }
   const Strided array = {o->leaf->data, o->leaf->stride, o->bytes};
   const bool same = o->leaf->dtype == compute;
+  if (plan->cut.down) tile_prefetch(&plan->cut, t, array);
   if (!o->flat) tile_pack(plan->copy, &plan->cut, t, array, same ? tile : s->raw);
   if (!same)
     convert(plan->copy, n, o->leaf->dtype, o->flat ? from : s->raw, compute,
@@ -370,6 +372,7 @@ static void store(const Plan *plan, Scratch *s, const Tile *t, char *to) {
     packed = target;
   }
   const Strided array = {o->leaf->data, o->leaf->stride, o->bytes};
+  if (plan->cut.down) tile_prefetch(&plan->cut, t, array);
   if (!o->flat) tile_unpack(plan->copy, &plan->cut, t, array, packed);
 }
 

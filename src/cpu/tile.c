@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { BAND = 4 }; /* squares side by side: 16 x 64 f32 are 64 lines */
+enum {
+  LINE = 64,  /* bytes of a cache line */
+  BAND = 256, /* bytes of a row that squares write side by side: a few lines */
+  FAR = 1024  /* bytes between rows beyond which the processor does not guess */
+};
 
 /* ---- cutting a space ---- */
 
@@ -16,7 +20,7 @@ static int64_t tiles_along(int64_t size, int64_t step) {
 
 Cut cut_space(int axes, const int64_t *size, int64_t rows, int64_t cols,
               bool across) {
-  Cut c = {axes, size, rows, cols, across, 1, 1, 1};
+  Cut c = {axes, size, rows, cols, across, false, 1, 1, 1};
   int64_t outer = 1;
   for (int d = 0; d < axes - 2; d++) outer *= size[d];
   const int64_t side = axes > 1 ? size[axes - 2] : 1;
@@ -47,23 +51,32 @@ static void tile_across(const Cut *c, int64_t index, Tile *t) {
   place_at(c, t, last - 1, first);
 }
 
+/* The last digit of *index in base `count`, taken off. */
+INLINE int64_t take(int64_t *index, int64_t count) {
+  if (count == 1) return 0;
+  const int64_t digit = *index % count;
+  *index /= count;
+  return digit;
+}
+
 void tile_at(const Cut *c, int64_t index, Tile *t) {
   if (c->across) {
     tile_across(c, index, t);
     return;
   }
   const int last = c->axes - 1;
-  int64_t col = 0;
-  if (c->wide > 1) col = index % c->wide * c->cols, index /= c->wide;
-  t->at[last] = col;
-  t->cols = min_i64(c->cols, c->size[last] - col);
+  int64_t col = 0, row = 0;
+  if (c->down) row = take(&index, c->high), col = take(&index, c->wide);
+  else {
+    col = take(&index, c->wide);
+    row = last > 1 ? take(&index, c->high) : index;
+  }
+  t->at[last] = col * c->cols;
+  t->cols = min_i64(c->cols, c->size[last] - t->at[last]);
   t->rows = 1;
   if (last == 0) return;
-  int64_t row = index;
-  if (last == 1) index = 0;
-  else row = index % c->high, index /= c->high;
   t->at[last - 1] = row * c->rows;
-  t->rows = min_i64(c->rows, c->size[last - 1] - row * c->rows);
+  t->rows = min_i64(c->rows, c->size[last - 1] - t->at[last - 1]);
   place_at(c, t, last - 2, index);
 }
 
@@ -84,7 +97,9 @@ void tile_at(const Cut *c, int64_t index, Tile *t) {
     for (int64_t r = 0; r < rows; r++) {                                   \
       T *const a = (T *)to.data + r * to.row;                              \
       const T b = ((const T *)from.data)[r * from.row];                    \
-      for (int64_t c = 0; c < cols; c++) a[c] = b;                         \
+      if (b == 0) memset(a, 0, (size_t)cols * sizeof(T));                  \
+      else                                                                 \
+        for (int64_t c = 0; c < cols; c++) a[c] = b;                       \
     }                                                                      \
   }                                                                        \
   static void loops_##T(int64_t rows, int64_t cols, Matrix to,             \
@@ -140,7 +155,7 @@ INLINE void prefetch_square(char *to, int64_t row_bytes, int64_t side) {
 static void transpose_squares(const CopyLevel *l, int size, int64_t rows,
                               int64_t cols, Matrix to, Matrix from) {
   const size_t bytes = (size_t)1 << size;
-  const int64_t side = l->side[size], band = BAND * side;
+  const int64_t side = l->side[size], band = BAND >> size;
   for (int64_t first = 0; first < cols; first += band) {
     const int64_t end = min_i64(first + band, cols);
     for (int64_t r = 0; r < rows; r += side)
@@ -221,6 +236,20 @@ void tile_pack(const CopyLevel *l, const Cut *c, const Tile *t, Strided from,
 void tile_unpack(const CopyLevel *l, const Cut *c, const Tile *t, Strided to,
                  const char *packed) {
   pack(l, c, t, to, (char *)(uintptr_t)packed, true);
+}
+
+void tile_prefetch(const Cut *c, const Tile *t, Strided s) {
+#if defined(__GNUC__)
+  const int last = c->axes - 1;
+  const int64_t size = (int64_t)s.bytes;
+  const int64_t row = s.stride[last - 1] * size, col = s.stride[last] * size;
+  if (col != size || row < FAR) return;
+  const char *at = s.data + tile_offset(c, t, s.stride) * size + t->rows * row;
+  const int64_t below = c->size[last - 1] - t->at[last - 1] - t->rows;
+  for (int64_t r = min_i64(t->rows, below); r > 0; r--, at += row)
+    for (int64_t i = 0; i < t->cols * col; i += LINE)
+      __builtin_prefetch(at + i, 1);
+#endif
 }
 
 /* ---- conversion ---- */

@@ -26,6 +26,7 @@ typedef struct Cut {
   const int64_t *size;
   int64_t rows, cols; /* of a full tile */
   bool across;        /* cols == size[axes - 1], and rows cross outer axes */
+  bool down;          /* tiles are counted down the rows first */
   int64_t wide, high; /* tiles along the columns, along the rows */
   int64_t tiles;
 } Cut;
@@ -40,7 +41,7 @@ typedef struct Tile {
 Cut cut_space(int axes, const int64_t *size, int64_t rows, int64_t cols,
               bool across);
 
-/* Tile number `index` in row-major order. */
+/* Tile number `index` in row-major order, or `down`. */
 void tile_at(const Cut *c, int64_t index, Tile *t);
 
 /* Place of the first element of the tile, in elements. */
@@ -64,6 +65,10 @@ void tile_pack(const CopyLevel *l, const Cut *c, const Tile *t, Strided from,
                char *packed);
 void tile_unpack(const CopyLevel *l, const Cut *c, const Tile *t, Strided to,
                  const char *packed);
+
+/* Ask for the lines of the tile below this one, which is going to be read or
+ * written.  For rows far apart: there the processor does not guess them. */
+void tile_prefetch(const Cut *c, const Tile *t, Strided s);
 
 /* A matrix of elements, strides in elements. */
 typedef struct Matrix {
