@@ -161,7 +161,8 @@ int main(int argc, char **argv) {
   for (int f = 0; f < FUNCTION_COUNT; f++) {
     if (!chosen(f, argv + optind)) continue;
     if (timing) time_function(f);
-    else if (!functions[f].two) sweep(f, only, processes, step);
+    else if (!functions[f].two && functions[f].bound != NO_BOUND)
+      sweep(f, only, processes, step);
   }
   return 0;
 }

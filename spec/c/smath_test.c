@@ -91,7 +91,22 @@ typedef void Loop(size_t n, const void *x, const void *y, void *r);
   ONE(softplus, soft(x), -70, 40, 4, 1e-30)                             \
   ONE(logsigmoid, -soft(-x), -40, 70, 4, 1e-30)                         \
   TWO(pow, pow(x, y), 0, 10, 2, 0)                                            \
-  TWO(atan2, atan2(x, y), -4, 4, 2, 0)
+  TWO(atan2, atan2(x, y), -4, 4, 2, 0)                                        \
+  ONE(sin_small, sin(x), -100, 100, NO_BOUND, 0)                              \
+  ONE(cos_small, cos(x), -100, 100, NO_BOUND, 0)                              \
+  ONE(floor, floor(x), -4, 4, 0, 0)                                           \
+  ONE(ceil, ceil(x), -4, 4, 0, 0)                                             \
+  ONE(trunc, trunc(x), -4, 4, 0, 0)                                           \
+  ONE(round_even, rint(x), -4, 4, 0, 0)                                       \
+  ONE(abs, fabs(x), -4, 4, 0, 0)                                              \
+  ONE(sign, x > 0 ? 1 : x < 0 ? -1 : x, -4, 4, 0, 0)                          \
+  ONE(isnan, isnan(x) ? 1 : 0, -4, 4, 0, 0)                                   \
+  ONE(isfinite, isfinite(x) ? 1 : 0, -4, 4, 0, 0)                             \
+  TWO(copysign, copysign(x, y), -4, 4, 0, 0)                                  \
+  TWO(fmod, fmod(x, y), -4, 4, 0, 0)                                          \
+  TWO(remainder_floor, floor_mod(x, y), -4, 4, 0.51, 0)
+
+#define NO_BOUND (-1) /* not for every x: no reference */
 
 enum {
 #define ONE(name, ...) F_##name,
@@ -160,6 +175,10 @@ typedef struct Function {
 
 #define gate(x, p) ((x) < -4000 ? (W)-0.0 : (x)-x == 0 ? (x) * (p) : (x))
 #define soft(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
+#define floor_mod(x, y)                                                       \
+  (fmod(x, y) == 0 ? copysign(fmod(x, y), y)                                  \
+   : (fmod(x, y) < 0) == ((y) < 0) || isnan(y) ? fmod(x, y)                   \
+                                               : fmod(x, y) + (y))
 #define gelu_argument(x) \
   ((W)1.59576912160573071176L * ((x) + (W)0.044715L * (x) * (x) * (x)))
 #define ONE(name, value, ...)                                                 \
@@ -288,7 +307,8 @@ static void check_samples(int function, int type, int kind, uint64_t seed,
 static void test_bounds(void) {
   printf("worst ulp, f32 and f64, at each level:\n");
   for (int function = 0; function < FUNCTION_COUNT; function++) {
-    printf("  %-10s", functions[function].name);
+    if (functions[function].bound == NO_BOUND) continue;
+    printf("  %-15s", functions[function].name);
     for (int type = 0; type < 2; type++) {
       double worst[LEVELS] = {0};
       for (int kind = 0; kind < KINDS; kind++)
@@ -300,9 +320,113 @@ static void test_bounds(void) {
   }
 }
 
+/* ---- special values: each, and each pair ---- */
+
+static const double special[] = {
+    0.0,      -0.0,     INFINITY,  -INFINITY, NAN,      1,         -1,
+    0.5,      -0.5,     2,         -2,        3,        -3,        1.5,
+    -1.5,     2.5,      0.75,      -0.75,     1e-30,    -1e-30,    0x1p-149,
+    -0x1p-149, 0x1p-126, -0x1p-126, 5e-324,   -5e-324,  0x1p-1022, -0x1p-1022,
+    0x1p23,   0x1p24,   -0x1p24,   8388609,   -8388607, 0x1p52,    0x1p53,
+    -0x1p53,  0x1.fffffep127, -0x1.fffffep127, 0x1.fffffffffffffp1023,
+    -0x1.fffffffffffffp1023, 1e300, 88.7228, 88.73, -87.5, -103.9, -104.1,
+    128,      -149,     -150,      709.78,    709.79,   -745.1,    -745.2,
+    1024,     -1074,    -1075,     89.4,      89.5,     710.4,     710.5,
+    0x1.fffffep-1, 0x1.000002p0, 0x1.fffffffffffffp-1, 0x1.0000000000001p0};
+
+enum { SPECIALS = sizeof special / sizeof *special };
+
+static void check_special(int function, int type, int level) {
+  static double x[SPECIALS * SPECIALS], y[SPECIALS * SPECIALS];
+  static double r[SPECIALS * SPECIALS];
+  const Function *f = &functions[function];
+  size_t n = f->two ? SPECIALS * SPECIALS : SPECIALS;
+  for (size_t i = 0; i < n; i++) {
+    put(type, x, i, special[i % SPECIALS]);
+    put(type, y, i, special[i / SPECIALS]);
+  }
+  levels[level].loops[function][type](n, x, y, r);
+  for (size_t i = 0; i < n; i++) {
+    double a = get(type, x, i), b = get(type, y, i), got = get(type, r, i);
+    long double want = f->closer(a, b);
+    if (want != 0 && fabsl(want) < f->least) continue;
+    CHECK(ulps(type, got, want) <= f->bound, "%s %s f%d of (%a, %a): %a, not %La",
+          levels[level].name, f->name, 32 << type, a, b, got, want);
+  }
+}
+
+static void test_special(void) {
+  for (int function = 0; function < FUNCTION_COUNT; function++)
+    for (int l = 0; l < LEVELS; l++) {
+      if (!levels[l].usable || functions[function].bound == NO_BOUND) continue;
+      check_special(function, 0, l);
+      check_special(function, 1, l);
+    }
+}
+
+/* ---- angles next to multiples of pi/2 ---- */
+
+/* The number of the type nearest to a multiple of pi/2, up to 2^60, or one of
+ * the numbers known to come closest (Muller et al. 2018, chapter 11). */
+static double awkward_angle(int type, size_t i, uint64_t *seed) {
+  if (i == 0) return type == 0 ? 0x1.f37a0ap+95 : 0x1.6ac5b262ca1ffp+849;
+  if (i == 1) return type == 0 ? 16367173.0 * 0x1p72 : 0x1.6ac5b262ca1ffp+851;
+  double scale = ldexp(1, (int)(60 * check_random(seed)));
+  long double whole = rintl((long double)(scale * (1 + check_random(seed))));
+  return (double)(whole * 1.57079632679489661923L);
+}
+
+static void test_angles(void) {
+  static const int turning[] = {F_sin, F_cos, F_tan};
+  for (int type = 0; type < 2; type++)
+    for (int k = 0; k < 3; k++) {
+      const Function *f = &functions[turning[k]];
+      uint64_t seed = 5;
+      for (size_t i = 0; i < SAMPLES; i++) {
+        put(type, sample_x, i, awkward_angle(type, i, &seed));
+        wanted[i] = f->closer(get(type, sample_x, i), 0);
+      }
+      for (int l = 0; l < LEVELS; l++) {
+        if (!levels[l].usable) continue;
+        Worst w = worst_of(levels[l].loops[turning[k]][type], type, 0);
+        CHECK(w.ulp <= f->bound, "%s %s f%d: %g ulp at %a: %a", levels[l].name,
+              f->name, 32 << type, w.ulp, w.x, w.got);
+      }
+    }
+}
+
+/* sin_small and cos_small give the bits of sin and cos up to their bound. */
+static void test_small_angles(void) {
+  static double other[SAMPLES];
+  for (int type = 0; type < 2; type++) {
+    double bound = type == 0 ? (double)SM_TRIG_BOUND_F32 : SM_TRIG_BOUND_F64;
+    uint64_t seed = 6;
+    for (size_t i = 0; i < SAMPLES; i++)
+      put(type, sample_x, i,
+          i < 2 ? bound * (i == 0 ? 1 : -1)
+                : bound * pow(2 * check_random(&seed) - 1, 9));
+    for (int l = 0; l < LEVELS; l++) {
+      if (!levels[l].usable) continue;
+      Loop *const(*loops)[2] = levels[l].loops;
+      size_t bytes = SAMPLES * (type == 0 ? sizeof(float) : sizeof(double));
+      loops[F_sin][type](SAMPLES, sample_x, sample_x, result);
+      loops[F_sin_small][type](SAMPLES, sample_x, sample_x, other);
+      CHECK(memcmp(result, other, bytes) == 0, "%s f%d", levels[l].name,
+            32 << type);
+      loops[F_cos][type](SAMPLES, sample_x, sample_x, result);
+      loops[F_cos_small][type](SAMPLES, sample_x, sample_x, other);
+      CHECK(memcmp(result, other, bytes) == 0, "%s f%d", levels[l].name,
+            32 << type);
+    }
+  }
+}
+
 int main(void) {
   find_levels();
   RUN(test_bounds);
+  RUN(test_special);
+  RUN(test_angles);
+  RUN(test_small_angles);
   return check_report();
 }
 #endif /* SMATH_TABLES_ONLY */

@@ -830,8 +830,8 @@ SM FN(SmTurn) FN(sm_turn_small)(REAL x)
 {
   REAL k = SM_FMA(x, TWO_OVER_PI, MAGIC) - MAGIC;
 #if SM_HAS_FMA
-  REAL a = SM_FMA(-k, HALF_PI, x), r = SM_FMA(-k, HALF_PI_LO, a);
-  REAL low = SM_FMA(-k, HALF_PI_LO, a - r);
+  REAL a = SM_FMA(-k, HALF_PI, x), b = k * HALF_PI_LO, r = a - b;
+  REAL low = ((a - r) - b) - SM_FMA(k, HALF_PI_LO, -b);
   low = SM_FMA(-k, -0x1.f1976b7ed8fbcp-110, low);
 #else
   /* 33 bits each: exact for k below 2^20 */
