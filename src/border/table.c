@@ -606,16 +606,6 @@ static int table_tolist(lua_State *L) {
   return 1;
 }
 
-void border_constants(lua_State *L) {
-  for (int d = 0; d < DTYPE_COUNT; d++) {
-    /* ts.bool and the like: the name is the value */
-    lua_pushstring(L, dtype_name((Dtype)d));
-    lua_setfield(L, -2, dtype_name((Dtype)d));
-  }
-  lua_pushliteral(L, "new");
-  lua_setfield(L, -2, "newaxis");
-}
-
 const luaL_Reg border_table_functions[] = {
     {"tensor", table_tensor}, {"idx", table_idx}, {NULL, NULL}};
 

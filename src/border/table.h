@@ -25,7 +25,4 @@ typedef struct Make {
  * E_MEMORY.  `arg` is absolute. */
 Handle *table_to_tensor(lua_State *L, int arg, const Make *m);
 
-/* Constants of ts, into the table on top: ts.f32 is "f32", ts.newaxis "new". */
-void border_constants(lua_State *L);
-
 #endif
