@@ -13,9 +13,9 @@
 template <typename T> struct Images {
   int64_t batch, m, n, k; /* see gemm.h */
   bool left_by_k, right_by_k;
-  int64_t images, groups, in, out;     /* in, out: channels of a group */
-  int64_t pixels, places, taps;        /* size, result, kernel, multiplied */
-  int64_t height, width;               /* size */
+  int64_t images, groups, in, out; /* in, out: channels of a group */
+  int64_t pixels, places, taps;    /* size, result, kernel, multiplied */
+  int64_t height, width;           /* size */
   int64_t result_height, result_width;
   int64_t kernel_width;
   int64_t stride[2], pad[2], dilation[2];
@@ -46,8 +46,8 @@ template <typename T> struct Images {
 
   static __device__ void divide(int64_t a, int64_t by, int64_t *quotient,
                                 int64_t *rest) {
-    *quotient = ((a | by) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)by)
-                                      : a / by;
+    *quotient =
+        ((a | by) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)by) : a / by;
     *rest = a - *quotient * by;
   }
 };
@@ -75,9 +75,8 @@ template <typename T> struct ConvToX : Images<T> {
     const int64_t group = b % this->groups;
     int64_t channel, tap;
     this->divide(p, this->taps, &channel, &tap);
-    return this->w[((group * this->out + channel) * this->in + i) *
-                       this->taps +
-                   tap];
+    return this
+        ->w[((group * this->out + channel) * this->in + i) * this->taps + tap];
   }
   __device__ T right(int64_t b, int64_t p, int64_t j) const {
     int64_t channel, tap, row, column, tap_row, tap_column;
@@ -100,9 +99,9 @@ template <typename T> struct ConvToWeight : Images<T> {
   __device__ T left(int64_t group, int64_t i, int64_t p) const {
     int64_t image, place;
     this->divide(p, this->places, &image, &place);
-    return this->y[((image * this->groups + group) * this->out + i) *
-                       this->places +
-                   place];
+    return this
+        ->y[((image * this->groups + group) * this->out + i) * this->places +
+            place];
   }
   __device__ T right(int64_t group, int64_t p, int64_t j) const {
     int64_t image, place, channel, tap;
@@ -116,12 +115,12 @@ template <typename T> struct ConvToWeight : Images<T> {
   }
 };
 
-#define POINTERS(Job)                 \
-  LAUNCH_POINTERS(Job, job, {         \
-    pointers.push_back(job.x);        \
-    pointers.push_back(job.w);        \
-    pointers.push_back(job.y);        \
-    pointers.push_back(job.bias);     \
+#define POINTERS(Job)             \
+  LAUNCH_POINTERS(Job, job, {     \
+    pointers.push_back(job.x);    \
+    pointers.push_back(job.w);    \
+    pointers.push_back(job.y);    \
+    pointers.push_back(job.bias); \
   })
 POINTERS(ConvValue<float>)
 POINTERS(ConvValue<double>)
@@ -174,8 +173,10 @@ static size_t cuda_conv_room(Backend *, const Conv2d *) { return 0; }
 
 static bool cuda_conv(Backend *b, const Conv2d *c) {
   if (!cuda_ready(b)) return false;
-  if (c->dtype == DTYPE_F32) run_conv<float>(b, c);
-  else run_conv<double>(b, c);
+  if (c->dtype == DTYPE_F32)
+    run_conv<float>(b, c);
+  else
+    run_conv<double>(b, c);
   return cuda_launched(b);
 }
 

@@ -42,10 +42,17 @@ template <typename M> static __global__ void fill_with(Copy c, M value) {
 
 static void run_bits(const Copy &c, Grid g, cudaStream_t stream) {
   switch (dtype_width((Dtype)c.src_dtype)) {
-  case 1: LAUNCH(copy_bits<uint8_t>, g.blocks, g.threads, 0, stream, c); break;
-  case 2: LAUNCH(copy_bits<uint16_t>, g.blocks, g.threads, 0, stream, c); break;
-  case 4: LAUNCH(copy_bits<uint32_t>, g.blocks, g.threads, 0, stream, c); break;
-  default: LAUNCH(copy_bits<uint64_t>, g.blocks, g.threads, 0, stream, c);
+  case 1:
+    LAUNCH(copy_bits<uint8_t>, g.blocks, g.threads, 0, stream, c);
+    break;
+  case 2:
+    LAUNCH(copy_bits<uint16_t>, g.blocks, g.threads, 0, stream, c);
+    break;
+  case 4:
+    LAUNCH(copy_bits<uint32_t>, g.blocks, g.threads, 0, stream, c);
+    break;
+  default:
+    LAUNCH(copy_bits<uint64_t>, g.blocks, g.threads, 0, stream, c);
   }
 }
 
@@ -55,7 +62,8 @@ static void run_conversion(const Copy &c, Grid g, cudaStream_t stream) {
     LAUNCH(copy_as<int64_t>, g.blocks, g.threads, 0, stream, c);
   else if (src == DTYPE_F64)
     LAUNCH(copy_as<double>, g.blocks, g.threads, 0, stream, c);
-  else LAUNCH(copy_as<float>, g.blocks, g.threads, 0, stream, c);
+  else
+    LAUNCH(copy_as<float>, g.blocks, g.threads, 0, stream, c);
 }
 
 static Copy copy_of(const Move *m) {
@@ -77,14 +85,14 @@ static bool cuda_move(Backend *b, const Move *m) {
   const Copy c = copy_of(m);
   const Grid g = grid_of(c.walk.count);
   const cudaStream_t stream = cuda_of(b)->stream;
-  if (c.src != nullptr && c.src_dtype == c.dst_dtype) run_bits(c, g, stream);
-  else if (c.src != nullptr) run_conversion(c, g, stream);
+  if (c.src != nullptr && c.src_dtype == c.dst_dtype)
+    run_bits(c, g, stream);
+  else if (c.src != nullptr)
+    run_conversion(c, g, stream);
   else if (dtype_is_float(m->src.dtype))
-    LAUNCH(fill_with<double>, g.blocks, g.threads, 0, stream, c,
-           m->src.number);
+    LAUNCH(fill_with<double>, g.blocks, g.threads, 0, stream, c, m->src.number);
   else
-    LAUNCH(fill_with<int64_t>, g.blocks, g.threads, 0, stream, c,
-           m->src.whole);
+    LAUNCH(fill_with<int64_t>, g.blocks, g.threads, 0, stream, c, m->src.whole);
   return cuda_launched(b);
 }
 
@@ -112,7 +120,8 @@ static void cuda_ramp(Backend *b, const Ramp *r) {
   const cudaStream_t stream = cuda_of(b)->stream;
   if (dtype_is_float(r->dtype))
     LAUNCH(ramp_floats, g.blocks, g.threads, 0, stream, *r);
-  else LAUNCH(ramp_wholes, g.blocks, g.threads, 0, stream, *r);
+  else
+    LAUNCH(ramp_wholes, g.blocks, g.threads, 0, stream, *r);
   cuda_launched(b);
 }
 

@@ -24,8 +24,10 @@ static void *cuda_alloc(Backend *b, size_t bytes) {
   cudaError_t error = c->pooled ? cudaMallocAsync(&at, bytes, c->stream)
                                 : cudaMalloc(&at, bytes);
   if (error == cudaSuccess) return at;
-  if (error == cudaErrorMemoryAllocation) cudaGetLastError(); /* forget it */
-  else cuda_note(b, error);
+  if (error == cudaErrorMemoryAllocation)
+    cudaGetLastError(); /* forget it */
+  else
+    cuda_note(b, error);
   return nullptr;
 }
 

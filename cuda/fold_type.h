@@ -7,7 +7,8 @@
 static __device__ T fold_start(int fold, T) {
   switch (fold) {
 #define FOLD(name, start, step, enter) \
-  case FOLD_##name: return start;
+  case FOLD_##name:                    \
+    return start;
 #include "rows/fold.def"
   }
   return 0;
@@ -16,7 +17,8 @@ static __device__ T fold_start(int fold, T) {
 static __device__ T fold_enter(int fold, T x) {
   switch (fold) {
 #define FOLD(name, start, step, enter) \
-  case FOLD_##name: return enter;
+  case FOLD_##name:                    \
+    return enter;
 #include "rows/fold.def"
   }
   return x;
@@ -25,7 +27,8 @@ static __device__ T fold_enter(int fold, T x) {
 static __device__ T fold_step(int fold, T r, T x) {
   switch (fold) {
 #define FOLD(name, start, step, enter) \
-  case FOLD_##name: return step;
+  case FOLD_##name:                    \
+    return step;
 #include "rows/fold.def"
   }
   return r;

@@ -23,11 +23,11 @@ template <typename T> struct Matrices {
   }
 };
 
-#define POINTERS(T)                     \
-  LAUNCH_POINTERS(Matrices<T>, job, {   \
-    pointers.push_back(job.a);          \
-    pointers.push_back(job.b);          \
-    pointers.push_back(job.c);          \
+#define POINTERS(T)                   \
+  LAUNCH_POINTERS(Matrices<T>, job, { \
+    pointers.push_back(job.a);        \
+    pointers.push_back(job.b);        \
+    pointers.push_back(job.c);        \
   })
 POINTERS(float)
 POINTERS(double)
@@ -40,8 +40,7 @@ template <typename T> struct Term {
   const Matrices<T> *job;
   int64_t batch, i, j;
   __device__ T operator()(int64_t p) const {
-    return multiply_add(job->left(batch, i, p), job->right(batch, p, j),
-                        T(0));
+    return multiply_add(job->left(batch, i, p), job->right(batch, p, j), T(0));
   }
 };
 
@@ -50,8 +49,7 @@ template <typename T> struct Sum {
 };
 
 /* One warp per element of c. */
-template <typename T>
-static __global__ void gemm_vectors(Matrices<T> job) {
+template <typename T> static __global__ void gemm_vectors(Matrices<T> job) {
   EACH_WARP(w, job.batch * job.m * job.n) {
     const int64_t j = w % job.n, i = w / job.n % job.m;
     const int64_t batch = w / job.n / job.m;
@@ -90,14 +88,23 @@ static size_t cuda_product_room(Backend *, const Product *) { return 0; }
 
 static bool cuda_product(Backend *b, const Product *p) {
   if (!cuda_ready(b)) return false;
-  if (p->dtype == DTYPE_F32) run_product<float>(b, p);
-  else if (p->dtype == DTYPE_F64) run_product<double>(b, p);
+  if (p->dtype == DTYPE_F32)
+    run_product<float>(b, p);
+  else if (p->dtype == DTYPE_F64)
+    run_product<double>(b, p);
   else
     switch (dtype_width(p->dtype)) {
-    case 1: run_product<uint8_t>(b, p); break;
-    case 2: run_product<uint16_t>(b, p); break;
-    case 4: run_product<uint32_t>(b, p); break;
-    default: run_product<uint64_t>(b, p);
+    case 1:
+      run_product<uint8_t>(b, p);
+      break;
+    case 2:
+      run_product<uint16_t>(b, p);
+      break;
+    case 4:
+      run_product<uint32_t>(b, p);
+      break;
+    default:
+      run_product<uint64_t>(b, p);
     }
   return cuda_launched(b);
 }

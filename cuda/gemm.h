@@ -16,13 +16,13 @@
 #include "kernel.h"
 
 enum {
-  TILE = 64,          /* rows and columns of a block's part of c */
-  TILE_SIDE = 16,     /* threads along each */
+  TILE = 64,      /* rows and columns of a block's part of c */
+  TILE_SIDE = 16, /* threads along each */
   TILE_EACH = TILE / TILE_SIDE,
   TILE_THREADS = TILE_SIDE * TILE_SIDE,
-  TILE_DEPTH = 16,    /* of k, held in shared memory at a time */
+  TILE_DEPTH = 16,     /* of k, held in shared memory at a time */
   TILE_ROW = TILE + 1, /* one more: rows begin in different banks */
-  PIECE = 384         /* DEPTH of cpu/gemm_real.h */
+  PIECE = 384          /* DEPTH of cpu/gemm_real.h */
 };
 
 static __device__ __forceinline__ float multiply_add(float a, float b,
@@ -65,8 +65,7 @@ static __device__ TilePlace tile_place(const Job &job, int64_t tile) {
  * outside.  Neighbouring threads read what lies side by side. */
 template <typename T, typename Job>
 static __device__ void tile_load(const Job &job, const TilePlace &at,
-                                 int64_t from, int64_t to, T *left,
-                                 T *right) {
+                                 int64_t from, int64_t to, T *left, T *right) {
   for (int e = threadIdx.x; e < TILE * TILE_DEPTH; e += TILE_THREADS) {
     const int by_k = e % TILE_DEPTH, far = e / TILE_DEPTH;
     const int by_row = e % TILE, deep = e / TILE;
@@ -74,10 +73,9 @@ static __device__ void tile_load(const Job &job, const TilePlace &at,
     const int pi = job.left_by_k ? by_k : deep;
     const int j = job.right_by_k ? far : by_row;
     const int pj = job.right_by_k ? by_k : deep;
-    left[pi * TILE_ROW + i] =
-        from + pi < to && at.row + i < job.m
-            ? job.left(at.batch, at.row + i, from + pi)
-            : T(0);
+    left[pi * TILE_ROW + i] = from + pi < to && at.row + i < job.m
+                                  ? job.left(at.batch, at.row + i, from + pi)
+                                  : T(0);
     right[pj * TILE_ROW + j] =
         from + pj < to && at.column + j < job.n
             ? job.right(at.batch, from + pj, at.column + j)
@@ -148,8 +146,7 @@ static void gemm_run(const Job &job, cudaStream_t stream) {
   const int64_t tiles = tile_count(job);
   const unsigned blocks = (unsigned)min_i64(tiles, MAX_BLOCKS);
   const size_t bytes = 2 * TILE_DEPTH * TILE_ROW * sizeof(T);
-  LAUNCH((gemm_tiles<T, Job>), blocks, TILE_THREADS, bytes, stream, job,
-         tiles);
+  LAUNCH((gemm_tiles<T, Job>), blocks, TILE_THREADS, bytes, stream, job, tiles);
 }
 
 #endif

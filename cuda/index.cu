@@ -17,7 +17,7 @@ struct Picking {
   int64_t shares; /* threads that share the places of one column */
   char *data, *other;
   const char *index;
-  int64_t base, step; /* of a position in data */
+  int64_t base, step;              /* of a position in data */
   int64_t all_stride[3][MAX_RANK]; /* index, other, data without `along` */
   int64_t apart_stride[3][MAX_RANK], meeting_stride[3][MAX_RANK];
 };
@@ -34,23 +34,20 @@ template <typename T> static __global__ void gather_bits(Picking p) {
     int64_t at[3];
     walk_at<3>(p.all, p.all_stride, i, at);
     const int64_t place = ((const int64_t *)p.index)[at[INDEX]] - p.base;
-    ((T *)p.other)[at[OTHER]] =
-        ((const T *)p.data)[at[DATA] + place * p.step];
+    ((T *)p.other)[at[OTHER]] = ((const T *)p.data)[at[DATA] + place * p.step];
   }
 }
 
 /* ---- scatter ---- */
 
 template <typename T> struct Overwrite {
-  __device__ void operator()(const Picking &p, int64_t to,
-                             int64_t from) const {
+  __device__ void operator()(const Picking &p, int64_t to, int64_t from) const {
     ((T *)p.data)[to] = ((const T *)p.other)[from];
   }
 };
 
 template <typename C> struct Accumulate {
-  __device__ void operator()(const Picking &p, int64_t to,
-                             int64_t from) const {
+  __device__ void operator()(const Picking &p, int64_t to, int64_t from) const {
     const C sum = (C)(load_as<C>(p.data, p.dtype, to) +
                       load_as<C>(p.other, p.dtype, from));
     store_from<C>(p.data, p.dtype, to, sum);
@@ -68,8 +65,7 @@ template <typename Write> static __global__ void scatter_with(Picking p) {
       const int64_t place =
           ((const int64_t *)p.index)[from[INDEX] + at[INDEX]] - p.base;
       if (p.shares > 1 && place % p.shares != share) continue;
-      write(p, from[DATA] + at[DATA] + place * p.step,
-            from[OTHER] + at[OTHER]);
+      write(p, from[DATA] + at[DATA] + place * p.step, from[OTHER] + at[OTHER]);
     }
   }
 }
@@ -105,13 +101,15 @@ static Picking picking_of(const Pick *p) {
   for (int a = 0; a < p->axes; a++) {
     const bool meets = a == p->along || p->data_stride[a] == 0;
     add_axis(&r.all, r.all_stride, p, a);
-    if (meets) add_axis(&r.meeting, r.meeting_stride, p, a);
-    else add_axis(&r.apart, r.apart_stride, p, a);
+    if (meets)
+      add_axis(&r.meeting, r.meeting_stride, p, a);
+    else
+      add_axis(&r.apart, r.apart_stride, p, a);
   }
-  r.shares = r.meeting.count <= SHORT
-                 ? 1
-                 : max_i64(1, min_i64(MOST_SHARES,
-                                      ENOUGH_THREADS / r.apart.count));
+  r.shares =
+      r.meeting.count <= SHORT
+          ? 1
+          : max_i64(1, min_i64(MOST_SHARES, ENOUGH_THREADS / r.apart.count));
   return r;
 }
 
@@ -121,10 +119,17 @@ static bool cuda_gather(Backend *b, const Pick *pick) {
   const Grid g = grid_of(p.all.count);
   const cudaStream_t s = cuda_of(b)->stream;
   switch (dtype_width(pick->dtype)) {
-  case 1: LAUNCH(gather_bits<uint8_t>, g.blocks, g.threads, 0, s, p); break;
-  case 2: LAUNCH(gather_bits<uint16_t>, g.blocks, g.threads, 0, s, p); break;
-  case 4: LAUNCH(gather_bits<uint32_t>, g.blocks, g.threads, 0, s, p); break;
-  default: LAUNCH(gather_bits<uint64_t>, g.blocks, g.threads, 0, s, p);
+  case 1:
+    LAUNCH(gather_bits<uint8_t>, g.blocks, g.threads, 0, s, p);
+    break;
+  case 2:
+    LAUNCH(gather_bits<uint16_t>, g.blocks, g.threads, 0, s, p);
+    break;
+  case 4:
+    LAUNCH(gather_bits<uint32_t>, g.blocks, g.threads, 0, s, p);
+    break;
+  default:
+    LAUNCH(gather_bits<uint64_t>, g.blocks, g.threads, 0, s, p);
   }
   return cuda_launched(b);
 }
@@ -140,17 +145,20 @@ static bool cuda_scatter(Backend *b, const Pick *pick) {
   if (!cuda_ready(b)) return false;
   const Picking p = picking_of(pick);
   switch (dtype_width(pick->dtype)) {
-  case 1: return run_scatter<Overwrite<uint8_t>>(b, p);
-  case 2: return run_scatter<Overwrite<uint16_t>>(b, p);
-  case 4: return run_scatter<Overwrite<uint32_t>>(b, p);
-  default: return run_scatter<Overwrite<uint64_t>>(b, p);
+  case 1:
+    return run_scatter<Overwrite<uint8_t>>(b, p);
+  case 2:
+    return run_scatter<Overwrite<uint16_t>>(b, p);
+  case 4:
+    return run_scatter<Overwrite<uint32_t>>(b, p);
+  default:
+    return run_scatter<Overwrite<uint64_t>>(b, p);
   }
 }
 
 /* Integers wrap: they add as unsigned numbers. */
 template <> struct Accumulate<int64_t> {
-  __device__ void operator()(const Picking &p, int64_t to,
-                             int64_t from) const {
+  __device__ void operator()(const Picking &p, int64_t to, int64_t from) const {
     const uint64_t sum = (uint64_t)load_as<int64_t>(p.data, p.dtype, to) +
                          (uint64_t)load_as<int64_t>(p.other, p.dtype, from);
     store_from<int64_t>(p.data, p.dtype, to, (int64_t)sum);
@@ -168,8 +176,7 @@ static bool cuda_scatter_add(Backend *b, const Pick *pick) {
 
 /* ---- searches: the least place wins, whatever the order ---- */
 
-static __global__ void search_outside(Picking p, int64_t limit,
-                                      int64_t ignore,
+static __global__ void search_outside(Picking p, int64_t limit, int64_t ignore,
                                       unsigned long long *cell) {
   EACH(i, p.all.count) {
     int64_t at[3];

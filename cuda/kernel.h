@@ -13,6 +13,11 @@
 
 #include "launch.h"
 
+/* Scalar functions of src/ are wanted on the device alone. */
+#if defined(__CUDACC__)
+#define SM static __device__ __forceinline__
+#endif
+
 #include "device/backend.h"
 #include "value/half.h"
 
@@ -26,9 +31,7 @@ struct Cuda {
   cudaError_t error;        /* the first that a call or launch gave */
 };
 
-static inline Cuda *cuda_of(Backend *b) {
-  return static_cast<Cuda *>(b->self);
-}
+static inline Cuda *cuda_of(Backend *b) { return static_cast<Cuda *>(b->self); }
 
 static inline void cuda_note(Backend *b, cudaError_t error) {
   Cuda *c = cuda_of(b);
@@ -86,12 +89,12 @@ void cuda_fill_update(Backend *b);
 /* ---- loops ---- */
 
 /* for i in [0, n), shared among all threads. */
-#define EACH(i, n)                                                       \
+#define EACH(i, n)                                                        \
   for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; \
        i += (int64_t)gridDim.x * blockDim.x)
 
 /* for i in [0, n), shared among all warps; the lanes of a warp go together. */
-#define EACH_WARP(i, n)                                                   \
+#define EACH_WARP(i, n)                                                     \
   for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / WARP; \
        i < n; i += (int64_t)gridDim.x * blockDim.x / WARP)
 
@@ -113,9 +116,8 @@ static inline Walk walk_of(int axes, const int64_t *size) {
 /* at[k] = offset of element i, in row-major order, of the array whose strides
  * are stride[k].  32-bit division where it serves: it is far cheaper. */
 template <int N>
-static __device__ void walk_at(const Walk &w,
-                               const int64_t (*stride)[MAX_RANK], int64_t i,
-                               int64_t *at) {
+static __device__ void walk_at(const Walk &w, const int64_t (*stride)[MAX_RANK],
+                               int64_t i, int64_t *at) {
   for (int k = 0; k < N; k++) at[k] = 0;
   for (int a = w.axes - 1; a >= 0; a--) {
     int64_t place = i;
@@ -185,16 +187,26 @@ static __device__ __forceinline__ int64_t whole_within(int32_t v, int64_t,
 template <typename C>
 static __device__ C load_as(const char *data, int dtype, int64_t i) {
   switch (dtype) {
-  case DTYPE_BOOL: return (C)(((const uint8_t *)data)[i] != 0);
-  case DTYPE_U8: return (C)((const uint8_t *)data)[i];
-  case DTYPE_I8: return (C)((const int8_t *)data)[i];
-  case DTYPE_I16: return (C)((const int16_t *)data)[i];
-  case DTYPE_I32: return (C)((const int32_t *)data)[i];
-  case DTYPE_I64: return (C)((const int64_t *)data)[i];
-  case DTYPE_F16: return (C)f16_to_f32(((const uint16_t *)data)[i]);
-  case DTYPE_BF16: return (C)bf16_to_f32(((const uint16_t *)data)[i]);
-  case DTYPE_F32: return (C)((const float *)data)[i];
-  default: return (C)((const double *)data)[i];
+  case DTYPE_BOOL:
+    return (C)(((const uint8_t *)data)[i] != 0);
+  case DTYPE_U8:
+    return (C)((const uint8_t *)data)[i];
+  case DTYPE_I8:
+    return (C)((const int8_t *)data)[i];
+  case DTYPE_I16:
+    return (C)((const int16_t *)data)[i];
+  case DTYPE_I32:
+    return (C)((const int32_t *)data)[i];
+  case DTYPE_I64:
+    return (C)((const int64_t *)data)[i];
+  case DTYPE_F16:
+    return (C)f16_to_f32(((const uint16_t *)data)[i]);
+  case DTYPE_BF16:
+    return (C)bf16_to_f32(((const uint16_t *)data)[i]);
+  case DTYPE_F32:
+    return (C)((const float *)data)[i];
+  default:
+    return (C)((const double *)data)[i];
   }
 }
 
@@ -202,8 +214,12 @@ static __device__ C load_as(const char *data, int dtype, int64_t i) {
 template <typename C>
 static __device__ void store_from(char *data, int dtype, int64_t i, C v) {
   switch (dtype) {
-  case DTYPE_BOOL: ((uint8_t *)data)[i] = v != 0; break;
-  case DTYPE_U8: ((uint8_t *)data)[i] = (uint8_t)whole_within(v, 0, 255); break;
+  case DTYPE_BOOL:
+    ((uint8_t *)data)[i] = v != 0;
+    break;
+  case DTYPE_U8:
+    ((uint8_t *)data)[i] = (uint8_t)whole_within(v, 0, 255);
+    break;
   case DTYPE_I8:
     ((int8_t *)data)[i] = (int8_t)whole_within(v, INT8_MIN, INT8_MAX);
     break;
@@ -216,28 +232,39 @@ static __device__ void store_from(char *data, int dtype, int64_t i, C v) {
   case DTYPE_I64:
     ((int64_t *)data)[i] = whole_within(v, INT64_MIN, INT64_MAX);
     break;
-  case DTYPE_F16: ((uint16_t *)data)[i] = f32_to_f16(odd_float(v)); break;
-  case DTYPE_BF16: ((uint16_t *)data)[i] = f32_to_bf16(odd_float(v)); break;
-  case DTYPE_F32: ((float *)data)[i] = (float)v; break;
-  default: ((double *)data)[i] = (double)v; break;
+  case DTYPE_F16:
+    ((uint16_t *)data)[i] = f32_to_f16(odd_float(v));
+    break;
+  case DTYPE_BF16:
+    ((uint16_t *)data)[i] = f32_to_bf16(odd_float(v));
+    break;
+  case DTYPE_F32:
+    ((float *)data)[i] = (float)v;
+    break;
+  default:
+    ((double *)data)[i] = (double)v;
+    break;
   }
 }
 
 static inline bool dtype_is_float(Dtype d) {
-  return d == DTYPE_F16 || d == DTYPE_BF16 || d == DTYPE_F32 ||
-         d == DTYPE_F64;
+  return d == DTYPE_F16 || d == DTYPE_BF16 || d == DTYPE_F32 || d == DTYPE_F64;
 }
 
 static inline int dtype_width(Dtype d) {
   switch (d) {
   case DTYPE_I16:
   case DTYPE_F16:
-  case DTYPE_BF16: return 2;
+  case DTYPE_BF16:
+    return 2;
   case DTYPE_I32:
-  case DTYPE_F32: return 4;
+  case DTYPE_F32:
+    return 4;
   case DTYPE_I64:
-  case DTYPE_F64: return 8;
-  default: return 1;
+  case DTYPE_F64:
+    return 8;
+  default:
+    return 1;
   }
 }
 
@@ -294,9 +321,9 @@ template <typename T> struct Plus {
   __device__ T operator()(T a, T b) const { return a + b; }
 };
 
-/* The greater; a NaN wins. */
+/* The greater; b is passed over where it is NaN. */
 template <typename T> struct Greater {
-  __device__ T operator()(T a, T b) const { return b > a || b != b ? b : a; }
+  __device__ T operator()(T a, T b) const { return b > a ? b : a; }
 };
 
 #endif

@@ -93,7 +93,8 @@ void launch_visit(LaunchPointers &pointers, const T &value) {
   if constexpr (std::is_pointer_v<T> &&
                 !std::is_function_v<std::remove_pointer_t<T>>)
     pointers.push_back(value);
-  else (void)pointers, (void)value;
+  else
+    (void)pointers, (void)value;
 }
 
 template <typename... P, typename... A>
@@ -121,7 +122,7 @@ int launch_lane();
 #define __syncwarp(...) launch_warp(__FILE__, __LINE__, ##__VA_ARGS__)
 #define SHUFFLE_AT(mask, value, source) \
   launch_shuffle(mask, value, source, __FILE__, __LINE__)
-#define __shfl_sync(mask, value, lane) SHUFFLE_AT(mask, value, (lane) & 31)
+#define __shfl_sync(mask, value, lane) SHUFFLE_AT(mask, value, (lane)&31)
 #define __shfl_xor_sync(mask, value, bits) \
   SHUFFLE_AT(mask, value, launch_lane() ^ (bits))
 #define __shfl_down_sync(mask, value, by) \

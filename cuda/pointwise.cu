@@ -49,9 +49,9 @@ template <typename C> struct Point {
   C number[SIDES];
   int64_t stride[SIDES][MAX_RANK];
 };
-#define POINTERS(C)                                        \
-  LAUNCH_POINTERS(Point<C>, p, {                           \
-    for (const char *d : p.data) pointers.push_back(d);    \
+#define POINTERS(C)                                     \
+  LAUNCH_POINTERS(Point<C>, p, {                        \
+    for (const char *d : p.data) pointers.push_back(d); \
   })
 POINTERS(float)
 POINTERS(double)
@@ -83,37 +83,40 @@ static __device__ Operands<C> operands(const Point<C> &p, int64_t i) {
           operand(p, IN_G, at[IN_G])};
 }
 
-#define REAL_KERNEL(name, C, suffix)                                      \
-  static __global__ void point_##name##_##suffix(Point<C> p) {            \
-    EACH(i, p.walk.count) {                                               \
-      const Operands<C> o = operands(p, i);                               \
-      C v;                                                                \
-      switch (p.reading) {                                                \
-      case READ_VALUE: v = row_##name##_##suffix(o.x, o.y, o.z); break;   \
-      case READ_GX:                                                       \
-        v = gx_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);                \
-        break;                                                            \
-      case READ_GY:                                                       \
-        v = gy_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);                \
-        break;                                                            \
-      default: v = gz_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);         \
-      }                                                                   \
-      store_from<C>(p.data[OUT], p.dtype[OUT], o.out, v);                 \
-    }                                                                     \
+#define REAL_KERNEL(name, C, suffix)                           \
+  static __global__ void point_##name##_##suffix(Point<C> p) { \
+    EACH(i, p.walk.count) {                                    \
+      const Operands<C> o = operands(p, i);                    \
+      C v;                                                     \
+      switch (p.reading) {                                     \
+      case READ_VALUE:                                         \
+        v = row_##name##_##suffix(o.x, o.y, o.z);              \
+        break;                                                 \
+      case READ_GX:                                            \
+        v = gx_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);     \
+        break;                                                 \
+      case READ_GY:                                            \
+        v = gy_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);     \
+        break;                                                 \
+      default:                                                 \
+        v = gz_##name##_##suffix(o.x, o.y, o.z, o.r, o.g);     \
+      }                                                        \
+      store_from<C>(p.data[OUT], p.dtype[OUT], o.out, v);      \
+    }                                                          \
   }
-#define WHOLE_KERNEL(name, C, suffix)                                     \
-  static __global__ void point_##name##_##suffix(Point<C> p) {            \
-    EACH(i, p.walk.count) {                                               \
-      const Operands<C> o = operands(p, i);                               \
-      store_from<C>(p.data[OUT], p.dtype[OUT], o.out,                     \
-                    row_##name##_##suffix(o.x, o.y, o.z));                \
-    }                                                                     \
+#define WHOLE_KERNEL(name, C, suffix)                          \
+  static __global__ void point_##name##_##suffix(Point<C> p) { \
+    EACH(i, p.walk.count) {                                    \
+      const Operands<C> o = operands(p, i);                    \
+      store_from<C>(p.data[OUT], p.dtype[OUT], o.out,          \
+                    row_##name##_##suffix(o.x, o.y, o.z));     \
+    }                                                          \
   }
-#define POINT(name, kind, arity, types, ...)                              \
-  REAL_KERNEL(name, float, f32)                                           \
-  REAL_KERNEL(name, double, f64)                                          \
-  WHOLE_##types(WHOLE_KERNEL(name, int32_t, i32))                         \
-  WHOLE_##types(WHOLE_KERNEL(name, int64_t, i64))
+#define POINT(name, kind, arity, types, ...)      \
+  REAL_KERNEL(name, float, f32)                   \
+  REAL_KERNEL(name, double, f64)                  \
+  WHOLE_##types(WHOLE_KERNEL(name, int32_t, i32)) \
+      WHOLE_##types(WHOLE_KERNEL(name, int64_t, i64))
 #include "rows/pointwise.def"
 
 template <typename C> using Kernel = void (*)(Point<C>);
@@ -140,7 +143,8 @@ static Kernel<int32_t> kernel_of(OpId op, int32_t) {
 #define POINT(name, kind, arity, types, ...) \
   WHOLE_##types(case OP_##name : return point_##name##_i32;)
 #include "rows/pointwise.def"
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 
@@ -149,7 +153,8 @@ static Kernel<int64_t> kernel_of(OpId op, int64_t) {
 #define POINT(name, kind, arity, types, ...) \
   WHOLE_##types(case OP_##name : return point_##name##_i64;)
 #include "rows/pointwise.def"
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 
@@ -161,8 +166,8 @@ static void set_side(Point<C> *p, int side, const Program *program, int leaf) {
   const Leaf *l = &program->leaf[leaf];
   p->data[side] = l->data;
   p->dtype[side] = l->dtype;
-  p->number[side] = dtype_is_float(program->compute) ? (C)l->number
-                                                     : (C)l->whole;
+  p->number[side] =
+      dtype_is_float(program->compute) ? (C)l->number : (C)l->whole;
   for (int a = 0; a < program->axes; a++) p->stride[side][a] = l->stride[a];
 }
 
@@ -181,12 +186,18 @@ static void run_step(Backend *b, const Program *program, const Step *step) {
 
 static bool cuda_run(Backend *b, const Program *program) {
   if (!cuda_ready(b)) return false;
-  for (int i = 0; i < program->steps; i++)
-    switch (program->compute) {
-    case DTYPE_F32: run_step<float>(b, program, &program->step[i]); break;
-    case DTYPE_F64: run_step<double>(b, program, &program->step[i]); break;
-    case DTYPE_I32: run_step<int32_t>(b, program, &program->step[i]); break;
-    default: run_step<int64_t>(b, program, &program->step[i]);
+  for (int i = 0; i < program->steps; i++) switch (program->compute) {
+    case DTYPE_F32:
+      run_step<float>(b, program, &program->step[i]);
+      break;
+    case DTYPE_F64:
+      run_step<double>(b, program, &program->step[i]);
+      break;
+    case DTYPE_I32:
+      run_step<int32_t>(b, program, &program->step[i]);
+      break;
+    default:
+      run_step<int64_t>(b, program, &program->step[i]);
     }
   return cuda_launched(b);
 }

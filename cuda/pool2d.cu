@@ -34,8 +34,8 @@ template <typename T> static __global__ void pool_windows(Pool2d p) {
     int64_t best = -1;
     for (int64_t a = down.from; a < down.to; a++)
       for (int64_t c = across.from; c < across.to; c++) {
-        const int64_t at = (row + a * p.dilation[0]) * p.size[1] + column +
-                           c * p.dilation[1];
+        const int64_t at =
+            (row + a * p.dilation[0]) * p.size[1] + column + c * p.dilation[1];
         /* the first NaN stays: it is greater than none, and nothing than it */
         if (best < 0 || x[at] > x[best] ||
             (x[at] != x[at] && x[best] == x[best]))
@@ -52,7 +52,8 @@ static bool cuda_max_pool(Backend *b, const Pool2d *p) {
   const cudaStream_t stream = cuda_of(b)->stream;
   if (p->dtype == DTYPE_F32)
     LAUNCH(pool_windows<float>, g.blocks, g.threads, 0, stream, *p);
-  else LAUNCH(pool_windows<double>, g.blocks, g.threads, 0, stream, *p);
+  else
+    LAUNCH(pool_windows<double>, g.blocks, g.threads, 0, stream, *p);
   return cuda_launched(b);
 }
 

@@ -114,11 +114,12 @@ template <typename C> static __global__ void fold_by_warp(Fold f) {
     int64_t at[2];
     walk_at<2>(f.kept, f.kept_stride, k, at);
     const Element<C> element = {&f, at[0]};
-    const C r =
-        warp_chunk(first, last, fold_start(f.fold, C()), element, join);
+    const C r = warp_chunk(first, last, fold_start(f.fold, C()), element, join);
     if (threadIdx.x % WARP == 0) {
-      if (f.chunks == 1) store_from<C>(f.dst, f.out, at[1], r);
-      else ((C *)f.partial)[w] = r;
+      if (f.chunks == 1)
+        store_from<C>(f.dst, f.out, at[1], r);
+      else
+        ((C *)f.partial)[w] = r;
     }
   }
 }
@@ -185,10 +186,17 @@ static bool cuda_reduce(Backend *b, const Reduce *r) {
   const Fold f = fold_of(r);
   const cudaStream_t s = cuda_of(b)->stream;
   switch (r->compute) {
-  case DTYPE_F32: run_fold<float>(f, s); break;
-  case DTYPE_F64: run_fold<double>(f, s); break;
-  case DTYPE_I32: run_fold<int32_t>(f, s); break;
-  default: run_fold<int64_t>(f, s);
+  case DTYPE_F32:
+    run_fold<float>(f, s);
+    break;
+  case DTYPE_F64:
+    run_fold<double>(f, s);
+    break;
+  case DTYPE_I32:
+    run_fold<int32_t>(f, s);
+    break;
+  default:
+    run_fold<int64_t>(f, s);
   }
   return cuda_launched(b);
 }
@@ -274,9 +282,12 @@ static bool cuda_arg_extreme(Backend *b, const ArgExtreme *a) {
   if (!cuda_ready(b)) return false;
   const Extreme e = {fold_of(&a->at), a->greatest, a->base};
   const cudaStream_t s = cuda_of(b)->stream;
-  if (!dtype_is_float(a->at.in)) run_extreme<int64_t>(e, s);
-  else if (a->at.in == DTYPE_F64) run_extreme<double>(e, s);
-  else run_extreme<float>(e, s);
+  if (!dtype_is_float(a->at.in))
+    run_extreme<int64_t>(e, s);
+  else if (a->at.in == DTYPE_F64)
+    run_extreme<double>(e, s);
+  else
+    run_extreme<float>(e, s);
   return cuda_launched(b);
 }
 

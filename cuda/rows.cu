@@ -34,10 +34,10 @@ static __device__ inline bool is_first_lane() {
   return threadIdx.x % WARP == 0;
 }
 
-template <typename T>
-static __device__ T warp_greatest(const T *x, int64_t n) {
-  return warp_fold(n, T(-INFINITY), [=](int64_t j) { return x[j]; },
-                   Greater<T>());
+/* NaN is passed over: the sums will show it. */
+template <typename T> static __device__ T warp_greatest(const T *x, int64_t n) {
+  return warp_fold(
+      n, T(-INFINITY), [=](int64_t j) { return x[j]; }, Greater<T>());
 }
 
 template <typename T, typename Element>
@@ -52,8 +52,8 @@ static __device__ T warp_sum_exp(const T *x, int64_t n, T shift) {
 }
 
 /* log(sum(e^x)); the shift by an infinite maximum would give NaN. */
-template <typename T> static __device__ T warp_log_sum_exp(const T *x,
-                                                           int64_t n) {
+template <typename T>
+static __device__ T warp_log_sum_exp(const T *x, int64_t n) {
   const T most = warp_greatest(x, n);
   const T shift = most - most == 0 ? most : T(0);
   return log_of(warp_sum_exp(x, n, shift)) + shift;
@@ -73,9 +73,9 @@ template <typename T> static __global__ void softmax_rows(Softmax s) {
     T *y = (T *)s.y + i * s.n;
     const T most = warp_greatest(x, s.n);
     const T sum = warp_sum_exp(x, s.n, most);
-    const T log_sum = s.log ? log_of(sum) : T(0);
+    const T part = s.log ? log_of(sum) : 1 / sum;
     EACH_LANE(j, s.n)
-      y[j] = s.log ? x[j] - most - log_sum : exp_of(x[j] - most) / sum;
+    y[j] = s.log ? (x[j] - most) - part : exp_of(x[j] - most) * part;
   }
 }
 
@@ -84,10 +84,10 @@ template <typename T> static __global__ void softmax_pull_rows(Softmax s) {
     const T *r = (const T *)s.x + i * s.n, *g = (const T *)s.g + i * s.n;
     T *y = (T *)s.y + i * s.n;
     const bool log = s.log;
-    const T sum = warp_sum<T>(
-        s.n, [=](int64_t j) { return log ? g[j] : g[j] * r[j]; });
+    const T sum =
+        warp_sum<T>(s.n, [=](int64_t j) { return log ? g[j] : g[j] * r[j]; });
     EACH_LANE(j, s.n)
-      y[j] = log ? g[j] - exp_of(r[j]) * sum : r[j] * (g[j] - sum);
+    y[j] = log ? g[j] - exp_of(r[j]) * sum : r[j] * (g[j] - sum);
   }
 }
 
@@ -116,11 +116,11 @@ template <typename T> static __global__ void layer_norm_rows(LayerNorm l) {
   EACH_WARP(i, l.rows) {
     const T *x = (const T *)l.x + i * l.n;
     T *y = (T *)l.y + i * l.n;
-    const T mean =
-        warp_sum<T>(l.n, [=](int64_t j) { return x[j]; }) / (T)l.n;
-    const T var = warp_sum<T>(l.n, [=](int64_t j) {
-                    return (x[j] - mean) * (x[j] - mean);
-                  }) / (T)l.n;
+    const T mean = warp_sum<T>(l.n, [=](int64_t j) { return x[j]; }) / (T)l.n;
+    const T var =
+        warp_sum<T>(l.n,
+                    [=](int64_t j) { return (x[j] - mean) * (x[j] - mean); }) /
+        (T)l.n;
     const T rstd = T(1) / root_of(var + (T)l.eps);
     EACH_LANE(j, l.n) {
       const T v = (x[j] - mean) * rstd;
@@ -190,21 +190,21 @@ static __global__ void cross_entropy_pull_rows(CrossEntropy e) {
     const int64_t label = ((const int64_t *)e.label)[i];
     const T lse = ((const T *)e.lse)[i], g = ((const T *)e.g)[i * e.g_stride];
     const T p = exp_of(((const T *)e.x)[k] - lse);
-    const T hit = j == label - e.base ? T(1) : T(0);
-    ((T *)e.gx)[k] = label == e.ignore ? T(0) : g * (p - hit);
+    const T slope = j == label - e.base ? p - 1 : p;
+    ((T *)e.gx)[k] = label == e.ignore ? T(0) : g * slope;
   }
 }
 
 /* ---- the slots ---- */
 
 /* Launches `kernel` for f32 or f64 on the grid g. */
-#define RUN(kernel, g, job)                                              \
-  do {                                                                   \
-    const Grid grid = (g);                                               \
-    const cudaStream_t stream = cuda_of(b)->stream;                      \
-    if ((job)->dtype == DTYPE_F32)                                       \
-      LAUNCH(kernel<float>, grid.blocks, grid.threads, 0, stream, *(job)); \
-    else                                                                 \
+#define RUN(kernel, g, job)                                                 \
+  do {                                                                      \
+    const Grid grid = (g);                                                  \
+    const cudaStream_t stream = cuda_of(b)->stream;                         \
+    if ((job)->dtype == DTYPE_F32)                                          \
+      LAUNCH(kernel<float>, grid.blocks, grid.threads, 0, stream, *(job));  \
+    else                                                                    \
       LAUNCH(kernel<double>, grid.blocks, grid.threads, 0, stream, *(job)); \
   } while (0)
 

@@ -28,11 +28,11 @@ static_assert(cudaStreamDefault == 0 && cudaStreamNonBlocking == 1 &&
                   cudaEventDefault == 0 && cudaEventDisableTiming == 2,
               "flags have other numbers");
 static_assert(cudaMemPoolAttrReleaseThreshold == 4, "an attribute's number");
-static_assert(std::is_same<cudaStream_t, struct CUstream_st *>::value &&
-                  std::is_same<cudaEvent_t, struct CUevent_st *>::value &&
-                  std::is_same<cudaMemPool_t,
-                               struct CUmemPoolHandle_st *>::value,
-              "handles have other types");
+static_assert(
+    std::is_same<cudaStream_t, struct CUstream_st *>::value &&
+        std::is_same<cudaEvent_t, struct CUevent_st *>::value &&
+        std::is_same<cudaMemPool_t, struct CUmemPoolHandle_st *>::value,
+    "handles have other types");
 static_assert(sizeof(dim3) == 12 && offsetof(dim3, z) == 8 &&
                   sizeof(uint3) == 12 && offsetof(uint3, z) == 8,
               "dim3 or uint3 is laid out otherwise");

@@ -153,13 +153,15 @@ cudaError_t wait_for(const Op &goal) {
   return while_open([&] {
     if (fake_order() == FAKE_FORWARD)
       for (const Op &op : needed(goal)) run(op);
-    while (!goal->done && run_any()) {}
+    while (!goal->done && run_any()) {
+    }
   });
 }
 
 cudaError_t wait_for_all() {
   return while_open([] {
-    while (run_any()) {}
+    while (run_any()) {
+    }
   });
 }
 
@@ -204,10 +206,12 @@ bool inside(const Blocks &blocks, uintptr_t at) {
 void on_fault(int, siginfo_t *info, void *) {
   auto at = reinterpret_cast<uintptr_t>(info->si_addr);
   const char *what = nullptr;
-  if (inside(rt.freed, at)) what = "freed device memory";
+  if (inside(rt.freed, at))
+    what = "freed device memory";
   else if (inside(rt.live, at) && !rt.running)
     what = "device memory, from the host";
-  else if (near(rt.live, at)) what = "memory outside a device block";
+  else if (near(rt.live, at))
+    what = "memory outside a device block";
   if (what) fprintf(stderr, "fake cudart: access to %s\n", what);
   sigaction(SIGSEGV, &previous_fault, nullptr);
 }
@@ -321,8 +325,10 @@ std::recursive_mutex &fake_mutex() {
 
 void fake_enqueue(cudaStream_t stream, std::function<cudaError_t()> work) {
   CUstream_st *s = stream_of(stream);
-  if (s) append(s, std::move(work));
-  else fake_fail(cudaErrorInvalidResourceHandle);
+  if (s)
+    append(s, std::move(work));
+  else
+    fake_fail(cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t fake_fail(cudaError_t error) {
@@ -508,8 +514,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *out) {
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   FakeLock lock(fake_mutex());
-  if (!rt.events.erase(event))
-    return fake_fail(cudaErrorInvalidResourceHandle);
+  if (!rt.events.erase(event)) return fake_fail(cudaErrorInvalidResourceHandle);
   delete event;
   return cudaSuccess;
 }
@@ -536,15 +541,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   FakeLock lock(fake_mutex());
-  if (!rt.events.count(event))
-    return fake_fail(cudaErrorInvalidResourceHandle);
+  if (!rt.events.count(event)) return fake_fail(cudaErrorInvalidResourceHandle);
   return wait_for(event->op);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   FakeLock lock(fake_mutex());
-  if (!rt.events.count(event))
-    return fake_fail(cudaErrorInvalidResourceHandle);
+  if (!rt.events.count(event)) return fake_fail(cudaErrorInvalidResourceHandle);
   if (!event->op || event->op->done) return rt.sticky;
   while_open(run_any);
   return cudaErrorNotReady;
@@ -574,7 +577,8 @@ cudaError_t cudaPeekAtLastError(void) { return rt.last; }
 const char *cudaGetErrorString(cudaError_t error) {
   switch (error) {
 #define CUDA_ERROR(name, number, text) \
-  case name: return text;
+  case name:                           \
+    return text;
 #include "runtime.def"
   }
   return "unrecognized error code";

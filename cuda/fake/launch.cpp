@@ -50,7 +50,7 @@ enum {
   MAX_THREADS = 1024,      /* CUDA's limits for a block: threads, ... */
   MAX_DEPTH = 64,          /* ... its z size, */
   MAX_SHARED_BYTES = 48 << 10, /* and memory without opting in to more */
-  MAX_ROWS = 65535         /* y and z size of a grid */
+  MAX_ROWS = 65535             /* y and z size of a grid */
 };
 
 std::vector<Thread> threads; /* reserved whole: fibers must not move */
@@ -123,8 +123,9 @@ bool release_any_shuffle() {
 void report_stuck() {
   int left = 0;
   for (int i = 0; i < active; i++) left += threads[i].state == DONE;
-  fprintf(stderr, "launch: %s, block (%u, %u, %u): divergent threads: ",
-          running->name, blockIdx.x, blockIdx.y, blockIdx.z);
+  fprintf(stderr,
+          "launch: %s, block (%u, %u, %u): divergent threads: ", running->name,
+          blockIdx.x, blockIdx.y, blockIdx.z);
   fprintf(stderr, "%d of %d have left the kernel", left, active);
   for (int i = 0; i < active; i++) {
     const Thread &t = threads[i];
@@ -167,7 +168,8 @@ bool run_block(size_t bytes) {
   memset(launch_dynamic, 0xff, bytes);
   for (int i = 0; i < active; i++) place(&threads[i], i);
   do {
-    while (pass(order)) {}
+    while (pass(order)) {
+    }
   } while (release_any_shuffle() || release_barrier());
   for (int i = 0; i < active; i++)
     if (threads[i].state != DONE) return report_stuck(), false;

@@ -147,9 +147,7 @@ void test_host_pointers() {
         &said);
   };
   static std::vector<int> host(CELLS);
-  CHECK(refused([] {
-          LAUNCH(shift, 1, CELLS, 0, nullptr, 1, host.data());
-        }),
+  CHECK(refused([] { LAUNCH(shift, 1, CELLS, 0, nullptr, 1, host.data()); }),
         "a host pointer given to a kernel");
   CHECK(said.find("shift: a pointer argument is not device memory") !=
             std::string::npos,
@@ -183,8 +181,8 @@ void test_faults() {
   CHECK(said.find("from the host") != std::string::npos, "says which");
   CHECK(dies([] {
           Device<int> x(std::vector<int>(8, 0)), counts(BINS);
-          LAUNCH(histogram, 1, 32, BINS * sizeof(int), nullptr,
-                 size_t{1} << 20, x.at, counts.at);
+          LAUNCH(histogram, 1, 32, BINS * sizeof(int), nullptr, size_t{1} << 20,
+                 x.at, counts.at);
           cudaDeviceSynchronize();
         }),
         "a kernel that reads far past its block");
@@ -313,7 +311,8 @@ void test_events() {
   cudaEventRecord(a, nullptr);
   cudaEventRecord(b, nullptr);
   CHECK(cudaEventElapsedTime(&ms, a, b) == cudaErrorNotReady, "pending");
-  while (cudaEventQuery(b) == cudaErrorNotReady) {}
+  while (cudaEventQuery(b) == cudaErrorNotReady) {
+  }
   CHECK(cudaEventElapsedTime(&ms, a, b) == cudaSuccess && ms >= 0, "%g", ms);
   cudaEventDestroy(a);
   CHECK(cudaEventDestroy(a) == cudaErrorInvalidResourceHandle, "twice");
@@ -342,6 +341,5 @@ int main() {
   test_streams();
   test_events();
   CHECK(fake_live() == 0, "blocks left: %zu", fake_live());
-  printf("%d passed, %d failed\n", checks_passed, checks_failed);
-  return checks_failed != 0;
+  return check_report();
 }

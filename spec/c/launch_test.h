@@ -1,7 +1,7 @@
 /* launch_test.h: what launch_test.cpp runs on the fake device.
  *
- * Device memory with an owner, a count of checks, and kernels that are right,
- * or wrong on purpose: the launcher must show it.
+ * Device memory with an owner, and kernels that are right, or wrong on purpose:
+ * the launcher must show it.
  */
 #ifndef LAUNCH_TEST_H
 #define LAUNCH_TEST_H
@@ -10,21 +10,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "check.h"
 #include "fake/fake.h"
 #include "launch.h"
-
-static int checks_passed, checks_failed;
-
-#define CHECK(ok, ...)                                  \
-  do {                                                  \
-    if (ok) {                                           \
-      checks_passed++;                                  \
-    } else if (checks_failed++ < 20) {                  \
-      printf("FAILED %s:%d: ", __FILE__, __LINE__);     \
-      printf(__VA_ARGS__);                              \
-      printf("\n");                                     \
-    }                                                   \
-  } while (0)
 
 /* An array in device memory. */
 template <typename T> struct Device {
@@ -58,8 +46,7 @@ enum { CELLS = 64, BINS = 37, SUM_THREADS = 256 };
 /* ---- right ---- */
 
 static __device__ float warp_sum(float v) {
-  for (int by = 16; by > 0; by /= 2)
-    v += __shfl_down_sync(0xffffffff, v, by);
+  for (int by = 16; by > 0; by /= 2) v += __shfl_down_sync(0xffffffff, v, by);
   return v;
 }
 
@@ -136,7 +123,8 @@ static __global__ void leaves_early(int *out) {
 
 /* Two barriers where the block should meet at one. */
 static __global__ void meets_apart(int *out) {
-  if (threadIdx.x % 2) __syncthreads();
+  if (threadIdx.x % 2)
+    __syncthreads();
   else
     __syncthreads();
   out[threadIdx.x] = 1;
@@ -145,8 +133,10 @@ static __global__ void meets_apart(int *out) {
 /* Half a warp shuffles with a mask that names all of it. */
 static __global__ void half_warp(int *out) {
   int v = threadIdx.x;
-  if (threadIdx.x % 32 < 16) v = __shfl_xor_sync(0xffffffff, v, 1);
-  else __syncthreads();
+  if (threadIdx.x % 32 < 16)
+    v = __shfl_xor_sync(0xffffffff, v, 1);
+  else
+    __syncthreads();
   out[threadIdx.x] = v;
 }
 
