@@ -151,16 +151,22 @@ int main(int argc, char **argv) {
   uint64_t step = 1;
   find_levels();
   while ((option = getopt(argc, argv, "p:s:l:t")) != -1) {
-    if (option == 'p') processes = atoi(optarg);
-    else if (option == 's') step = strtoull(optarg, NULL, 10);
-    else if (option == 'l') only = level_index(optarg);
-    else if (option == 't') timing = true;
-    else return 2;
+    if (option == 'p')
+      processes = atoi(optarg);
+    else if (option == 's')
+      step = strtoull(optarg, NULL, 10);
+    else if (option == 'l')
+      only = level_index(optarg);
+    else if (option == 't')
+      timing = true;
+    else
+      return 2;
   }
   if (processes < 1 || processes > MAX_PROCESSES || step < 1) return 2;
   for (int f = 0; f < FUNCTION_COUNT; f++) {
     if (!chosen(f, argv + optind)) continue;
-    if (timing) time_function(f);
+    if (timing)
+      time_function(f);
     else if (!functions[f].two && functions[f].bound != NO_BOUND)
       sweep(f, only, processes, step);
   }

@@ -59,6 +59,7 @@
  * What 2^(16 j - 1075) 2/pi leaves modulo 4, between -2 and 2, for j = 64 to
  * 127 (column j modulo 64): two words cut at 2^-51 and 2^-103, two of 53 bits.
  */
+/* clang-format off */
 #if defined(__CUDACC__)
 static __device__ const double sm_two_over_pi[4][64] = {
 #elif defined(__GNUC__)
@@ -162,11 +163,12 @@ static const double sm_two_over_pi[4][64] = {
     -0x1.dc0e545ef53fap-160
   },
 };
+/* clang-format on */
 #endif
 
 /* A branch is best where nothing becomes a vector, or too slow a one. */
 #undef SM_BRANCH
-#if defined(__CUDACC__) || !SM_HAS_FMA
+#if defined(__CUDACC__) || (REAL_BITS == 64 && !SM_HAS_FMA)
 #define SM_BRANCH 1
 #else
 #define SM_BRANCH 0
@@ -233,18 +235,17 @@ static const double sm_two_over_pi[4][64] = {
 #endif
 #define C(v) ((REAL)(v))
 /* One Horner step of the polynomial p in z. */
-#define STEP(p, z, c) p = SM_FMA(p, z, C(c));
+#define STEP(p, z, c) p = SM_FMA(p, z, C(c))
 /* The same in doubles, whatever REAL is. */
 #if SM_HAS_FMA
-#define WIDE_STEP(p, z, c) p = fma(p, z, c);
+#define WIDE_STEP(p, z, c) p = fma(p, z, c)
 #else
-#define WIDE_STEP(p, z, c) p = p * z + c;
+#define WIDE_STEP(p, z, c) p = p * z + c
 #endif
 
 /* ---- bits, whole numbers, signs ---- */
 
-SM REAL FN(sm_fma)(REAL a, REAL b, REAL c)
-{
+SM REAL FN(sm_fma)(REAL a, REAL b, REAL c) {
 #if SM_HAS_FMA
   return CFN(fma)(a, b, c);
 #else
@@ -252,15 +253,13 @@ SM REAL FN(sm_fma)(REAL a, REAL b, REAL c)
 #endif
 }
 
-SM BITS FN(sm_bits)(REAL x)
-{
+SM BITS FN(sm_bits)(REAL x) {
   BITS b;
   memcpy(&b, &x, sizeof b);
   return b;
 }
 
-SM REAL FN(sm_real)(BITS b)
-{
+SM REAL FN(sm_real)(BITS b) {
   REAL x;
   memcpy(&x, &b, sizeof x);
   return x;
@@ -268,48 +267,32 @@ SM REAL FN(sm_real)(BITS b)
 
 /* c ? a : b that stays arithmetic: no compiler makes a branch of it and
  * moves what a needs behind it, where it would not become a vector. */
-SM REAL FN(sm_select)(bool c, REAL a, REAL b)
-{
+SM REAL FN(sm_select)(bool c, REAL a, REAL b) {
   BITS mask = (BITS)0 - (BITS)c;
   return FN(sm_real)((FN(sm_bits)(a) & mask) | (FN(sm_bits)(b) & ~mask));
 }
 
-SM REAL FN(sm_abs)(REAL x)
-{
-  return CFN(fabs)(x);
-}
+SM REAL FN(sm_abs)(REAL x) { return CFN(fabs)(x); }
 
-SM REAL FN(sm_copysign)(REAL x, REAL y)
-{
-  return CFN(copysign)(x, y);
-}
+SM REAL FN(sm_copysign)(REAL x, REAL y) { return CFN(copysign)(x, y); }
 
 /* -1, 0 or 1; a zero keeps its sign, NaN stays NaN. */
-SM REAL FN(sm_sign)(REAL x)
-{
+SM REAL FN(sm_sign)(REAL x) {
   REAL s = x > 0 ? C(1) : x;
   return x < 0 ? C(-1) : s;
 }
 
-SM REAL FN(sm_isnan)(REAL x)
-{
-  return x != x ? C(1) : C(0);
-}
+SM REAL FN(sm_isnan)(REAL x) { return x != x ? C(1) : C(0); }
 
-SM REAL FN(sm_isfinite)(REAL x)
-{
+SM REAL FN(sm_isfinite)(REAL x) {
   return CFN(fabs)(x) < C(INFINITY) ? C(1) : C(0);
 }
 
 /* The nearest whole number, for |x| < 2^(mantissa - 1); -0.3 gives +0. */
-SM REAL FN(sm_near)(REAL x)
-{
-  return (x + MAGIC) - MAGIC;
-}
+SM REAL FN(sm_near)(REAL x) { return (x + MAGIC) - MAGIC; }
 
 /* Nearest whole number, ties to even.  Beyond 2^mantissa all are whole. */
-SM REAL FN(sm_round_even)(REAL x)
-{
+SM REAL FN(sm_round_even)(REAL x) {
 #if SM_HAS_ROUND
   return CFN(rint)(x);
 #else
@@ -319,8 +302,7 @@ SM REAL FN(sm_round_even)(REAL x)
 #endif
 }
 
-SM REAL FN(sm_floor)(REAL x)
-{
+SM REAL FN(sm_floor)(REAL x) {
 #if SM_HAS_ROUND
   return CFN(floor)(x);
 #else
@@ -329,8 +311,7 @@ SM REAL FN(sm_floor)(REAL x)
 #endif
 }
 
-SM REAL FN(sm_ceil)(REAL x)
-{
+SM REAL FN(sm_ceil)(REAL x) {
 #if SM_HAS_ROUND
   return CFN(ceil)(x);
 #else
@@ -339,8 +320,7 @@ SM REAL FN(sm_ceil)(REAL x)
 #endif
 }
 
-SM REAL FN(sm_trunc)(REAL x)
-{
+SM REAL FN(sm_trunc)(REAL x) {
 #if SM_HAS_ROUND
   return CFN(trunc)(x);
 #else
@@ -349,17 +329,13 @@ SM REAL FN(sm_trunc)(REAL x)
 }
 
 /* x - y * trunc(x / y), exact.  The C library's, one element at a time. */
-SM REAL FN(sm_fmod)(REAL x, REAL y)
-{
-  return CFN(fmod)(x, y);
-}
+SM REAL FN(sm_fmod)(REAL x, REAL y) { return CFN(fmod)(x, y); }
 
 /*
  * x - y * floor(x / y), as % in Lua and Python: the sign of y, for a zero
  * too; with y infinite it is x, or y where the signs differ.
  */
-SM REAL FN(sm_remainder_floor)(REAL x, REAL y)
-{
+SM REAL FN(sm_remainder_floor)(REAL x, REAL y) {
   REAL r = CFN(fmod)(x, y);
   r = r != 0 && (r < 0) != (y < 0) ? r + y : r;
   return r == 0 ? CFN(copysign)(r, y) : r;
@@ -367,8 +343,7 @@ SM REAL FN(sm_remainder_floor)(REAL x, REAL y)
 
 /* x rounded to half of its significand, so that products of such numbers and
  * of what they leave are exact. */
-SM REAL FN(sm_upper)(REAL x)
-{
+SM REAL FN(sm_upper)(REAL x) {
   return FN(sm_real)((FN(sm_bits)(x) + UPPER_ROUND) & UPPER_HALF);
 }
 
@@ -376,8 +351,7 @@ SM REAL FN(sm_upper)(REAL x)
  * a * b = product + *low, exactly while nothing leaves the normal numbers.
  * Without a fused multiply-add by halves: Dekker 1971, split by mask.
  */
-SM REAL FN(sm_product)(REAL a, REAL b, REAL *low)
-{
+SM REAL FN(sm_product)(REAL a, REAL b, REAL *low) {
   REAL p = a * b;
 #if SM_HAS_FMA
   *low = CFN(fma)(a, b, -p);
@@ -390,8 +364,7 @@ SM REAL FN(sm_product)(REAL a, REAL b, REAL *low)
 }
 
 /* a + b - sum, exactly, for sum = a + b rounded (Knuth 1969). */
-SM REAL FN(sm_sum_rest)(REAL a, REAL b, REAL sum)
-{
+SM REAL FN(sm_sum_rest)(REAL a, REAL b, REAL sum) {
   REAL other = sum - a;
   return (a - (sum - other)) + (b - other);
 }
@@ -400,10 +373,9 @@ SM REAL FN(sm_sum_rest)(REAL a, REAL b, REAL sum)
 
 /*
  * x = k ln 2 + r, |r| <= ln(2) / 2.  *z holds k + 2 * bias in its lowest
- * bits, which makes the two halves of sm_scale cheap.
+ * bits, which makes the factors of sm_pow2_pair cheap.
  */
-SM REAL FN(sm_exp_reduce)(REAL x, REAL *z)
-{
+SM REAL FN(sm_exp_reduce)(REAL x, REAL *z) {
   const REAL magic = MAGIC + 2 * BIAS;
   *z = SM_FMA(x, LOG2E, magic);
   REAL k = *z - magic;
@@ -414,8 +386,7 @@ SM REAL FN(sm_exp_reduce)(REAL x, REAL *z)
  * 2^k in two factors, a and b, for k from -3/2 to 3/2 times the bias: one
  * factor alone cannot reach the subnormal numbers.
  */
-SM void FN(sm_pow2_pair)(REAL z, REAL *a, REAL *b)
-{
+SM void FN(sm_pow2_pair)(REAL z, REAL *a, REAL *b) {
   const BITS exponents = ~(((BITS)1 << MANTISSA) - 1);
   BITS bits = FN(sm_bits)(z);
   BITS half = (bits << (MANTISSA - 1)) & exponents;
@@ -424,46 +395,42 @@ SM void FN(sm_pow2_pair)(REAL z, REAL *a, REAL *b)
 }
 
 /* 2^(k - less), within the exponents of normal numbers. */
-SM REAL FN(sm_pow2)(REAL z, BITS less)
-{
+SM REAL FN(sm_pow2)(REAL z, BITS less) {
   return FN(sm_real)((FN(sm_bits)(z) << MANTISSA) -
                      ((BIAS + less) << MANTISSA));
 }
 
 /* (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2; r times the error is below
  * 2^-25.9 (f32), 2^-55.4 (f64). */
-SM REAL FN(sm_exp_rest)(REAL r)
-{
+SM REAL FN(sm_exp_rest)(REAL r) {
 #if REAL_BITS == 64
   REAL p = 0x1.af77240422a73p-26;
-  STEP(p, r, 0x1.28a302ea1fbc2p-22)
-  STEP(p, r, 0x1.71dde9be09b9dp-19)
-  STEP(p, r, 0x1.a019a631e8e9dp-16)
-  STEP(p, r, 0x1.a01a01b5f5c08p-13)
-  STEP(p, r, 0x1.6c16c17f51d9dp-10)
-  STEP(p, r, 0x1.111111110e686p-7)
-  STEP(p, r, 0x1.5555555552094p-5)
-  STEP(p, r, 0x1.555555555555cp-3)
-  STEP(p, r, 0x1.0000000000005p-1)
+  STEP(p, r, 0x1.28a302ea1fbc2p-22);
+  STEP(p, r, 0x1.71dde9be09b9dp-19);
+  STEP(p, r, 0x1.a019a631e8e9dp-16);
+  STEP(p, r, 0x1.a01a01b5f5c08p-13);
+  STEP(p, r, 0x1.6c16c17f51d9dp-10);
+  STEP(p, r, 0x1.111111110e686p-7);
+  STEP(p, r, 0x1.5555555552094p-5);
+  STEP(p, r, 0x1.555555555555cp-3);
+  STEP(p, r, 0x1.0000000000005p-1);
 #else
   REAL p = 0x1.6d99b2p-10f;
-  STEP(p, r, 0x1.12288p-7)
-  STEP(p, r, 0x1.555486p-5)
-  STEP(p, r, 0x1.5554aep-3)
-  STEP(p, r, 0x1p-1)
+  STEP(p, r, 0x1.12288p-7);
+  STEP(p, r, 0x1.555486p-5);
+  STEP(p, r, 0x1.5554aep-3);
+  STEP(p, r, 0x1p-1);
 #endif
   return p;
 }
 
 /* e^r - 1 for |r| <= ln(2) / 2. */
-SM REAL FN(sm_exp_series)(REAL r)
-{
+SM REAL FN(sm_exp_series)(REAL r) {
   return SM_FMA(r * r, FN(sm_exp_rest)(r), r);
 }
 
 /* Both limits give 0 and infinity; NaN passes. */
-SM REAL FN(sm_exp)(REAL x)
-{
+SM REAL FN(sm_exp)(REAL x) {
   REAL c = x > EXP_MAX ? EXP_MAX : x, z, a, b;
   c = c < EXP_MIN ? EXP_MIN : c;
   REAL r = FN(sm_exp_reduce)(c, &z);
@@ -472,8 +439,7 @@ SM REAL FN(sm_exp)(REAL x)
 }
 
 /* x - k is exact, so the only loss is one rounding in r. */
-SM REAL FN(sm_exp2)(REAL x)
-{
+SM REAL FN(sm_exp2)(REAL x) {
   const REAL magic = MAGIC + 2 * BIAS;
   REAL c = x > EXP2_MAX ? EXP2_MAX : x, a, b;
   c = c < EXP2_MIN ? EXP2_MIN : c;
@@ -487,8 +453,7 @@ SM REAL FN(sm_exp2)(REAL x)
  * first sum keeps its rounding error, since for k = -1 and 1 it cancels.
  * Half, because 2^k itself may overflow where the result does not.
  */
-SM REAL FN(sm_expm1)(REAL x)
-{
+SM REAL FN(sm_expm1)(REAL x) {
   const REAL magic = MAGIC + 2 * BIAS;
   REAL c = x > EXP_MAX ? EXP_MAX : x;
   c = c < EXPM1_MIN ? EXPM1_MIN : c;
@@ -507,8 +472,7 @@ SM REAL FN(sm_expm1)(REAL x)
  * numerator is exact, and the sum loses one rounding.  (Below the smallest
  * number e^v is the clamp's; the result is 0 there.)
  */
-SM REAL FN(sm_logistic_tail)(REAL v, REAL low)
-{
+SM REAL FN(sm_logistic_tail)(REAL v, REAL low) {
   const REAL magic = MAGIC + 2 * BIAS;
   REAL z = SM_FMA(v, -LOG2E, magic), k = z - magic, a, b; /* k <= 0 */
   REAL r = SM_FMA(k, LN2_LO, SM_FMA(k, LN2_HI, v)) + low;
@@ -518,41 +482,38 @@ SM REAL FN(sm_logistic_tail)(REAL v, REAL low)
   return a / d * b;
 }
 
-SM REAL FN(sm_sigmoid)(REAL x)
-{
+SM REAL FN(sm_sigmoid)(REAL x) {
   REAL a = CFN(fabs)(x);
   REAL y = FN(sm_logistic_tail)(a > -EXP_MIN ? -EXP_MIN : a, 0);
   return x > 0 ? 1 - y : y;
 }
 
 /* (tanh x - x) / x^3 in z = x^2, |x| <= 0.56: 2^-27.8, 2^-57.3. */
-SM REAL FN(sm_tanh_rest)(REAL z)
-{
+SM REAL FN(sm_tanh_rest)(REAL z) {
 #if REAL_BITS == 64
   REAL p = -0x1.3d9f41992c13p-16;
-  STEP(p, z, 0x1.59a61167aa1f2p-14)
-  STEP(p, z, -0x1.e81de29c8bbf9p-13)
-  STEP(p, z, 0x1.3462b5a8b89edp-11)
-  STEP(p, z, -0x1.7d8bd9f9bf801p-10)
-  STEP(p, z, 0x1.d6d24d47339c1p-9)
-  STEP(p, z, -0x1.226e2d296950fp-7)
-  STEP(p, z, 0x1.664f484aa10b9p-6)
-  STEP(p, z, -0x1.ba1ba1b93c2ccp-5)
-  STEP(p, z, 0x1.111111111032fp-3)
-  STEP(p, z, -0x1.555555555554cp-2)
+  STEP(p, z, 0x1.59a61167aa1f2p-14);
+  STEP(p, z, -0x1.e81de29c8bbf9p-13);
+  STEP(p, z, 0x1.3462b5a8b89edp-11);
+  STEP(p, z, -0x1.7d8bd9f9bf801p-10);
+  STEP(p, z, 0x1.d6d24d47339c1p-9);
+  STEP(p, z, -0x1.226e2d296950fp-7);
+  STEP(p, z, 0x1.664f484aa10b9p-6);
+  STEP(p, z, -0x1.ba1ba1b93c2ccp-5);
+  STEP(p, z, 0x1.111111111032fp-3);
+  STEP(p, z, -0x1.555555555554cp-2);
 #else
   REAL p = -0x1.959412p-8f;
-  STEP(p, z, 0x1.584c42p-6)
-  STEP(p, z, -0x1.b90d14p-5)
-  STEP(p, z, 0x1.110c8cp-3)
-  STEP(p, z, -0x1.555548p-2)
+  STEP(p, z, 0x1.584c42p-6);
+  STEP(p, z, -0x1.b90d14p-5);
+  STEP(p, z, 0x1.110c8cp-3);
+  STEP(p, z, -0x1.555548p-2);
 #endif
   return p;
 }
 
 /* 1 - 2 / (1 + e^2a), where tanh is above a half; a polynomial below. */
-SM REAL FN(sm_tanh)(REAL x)
-{
+SM REAL FN(sm_tanh)(REAL x) {
   REAL a = CFN(fabs)(x), c = 2 * a, z = a * a;
   c = c > -EXP_MIN ? -EXP_MIN : c;
   REAL large = 1 - 2 * FN(sm_logistic_tail)(c, 0);
@@ -574,8 +535,7 @@ typedef struct FN(SmHyperbolic) {
   REAL minus, plus, sinh, cosh1, scale; /* cosh1 is cosh r - 1 */
 } FN(SmHyperbolic);
 
-SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a)
-{
+SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a) {
   FN(SmHyperbolic) h;
   const REAL magic = MAGIC + 2 * BIAS;
   REAL c = a > SINH_MAX ? SINH_MAX : a;
@@ -590,41 +550,39 @@ SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a)
 #if REAL_BITS == 64
   /* (sinh r - r) / r^3 and (cosh r - 1) / r^2 in r^2: 2^-58, 2^-62 */
   REAL p = 0x1.b032fa48f46ep-41, q = 0x1.b033deecbdaa2p-45;
-  STEP(p, r2, 0x1.6123a3ad5d40ap-33)
-  STEP(p, r2, 0x1.ae6456d4c4df1p-26)
-  STEP(p, r2, 0x1.71de3a555749fp-19)
-  STEP(p, r2, 0x1.a01a01a01a074p-13)
-  STEP(p, r2, 0x1.1111111111111p-7)
-  STEP(p, r2, 0x1.5555555555555p-3)
-  STEP(q, r2, 0x1.93966eb8b0402p-37)
-  STEP(q, r2, 0x1.1eed8f3b08d9cp-29)
-  STEP(q, r2, 0x1.27e4fb77774a7p-22)
-  STEP(q, r2, 0x1.a01a01a01a087p-16)
-  STEP(q, r2, 0x1.6c16c16c16c17p-10)
-  STEP(q, r2, 0x1.5555555555555p-5)
+  STEP(p, r2, 0x1.6123a3ad5d40ap-33);
+  STEP(p, r2, 0x1.ae6456d4c4df1p-26);
+  STEP(p, r2, 0x1.71de3a555749fp-19);
+  STEP(p, r2, 0x1.a01a01a01a074p-13);
+  STEP(p, r2, 0x1.1111111111111p-7);
+  STEP(p, r2, 0x1.5555555555555p-3);
+  STEP(q, r2, 0x1.93966eb8b0402p-37);
+  STEP(q, r2, 0x1.1eed8f3b08d9cp-29);
+  STEP(q, r2, 0x1.27e4fb77774a7p-22);
+  STEP(q, r2, 0x1.a01a01a01a087p-16);
+  STEP(q, r2, 0x1.6c16c16c16c17p-10);
+  STEP(q, r2, 0x1.5555555555555p-5);
 #else
   /* the same: 2^-29, 2^-33 */
   REAL p = 0x1.a31ec4p-13f, q = 0x1.a32a58p-16f;
-  STEP(p, r2, 0x1.110f2ap-7)
-  STEP(p, r2, 0x1.555556p-3)
-  STEP(q, r2, 0x1.6c13f6p-10)
-  STEP(q, r2, 0x1.555558p-5)
+  STEP(p, r2, 0x1.110f2ap-7);
+  STEP(p, r2, 0x1.555556p-3);
+  STEP(q, r2, 0x1.6c13f6p-10);
+  STEP(q, r2, 0x1.555558p-5);
 #endif
-  STEP(q, r2, 0.5)
+  STEP(q, r2, 0.5);
   h.sinh = SM_FMA(r * r2, p, r);
   h.cosh1 = r2 * q;
   return h;
 }
 
-SM REAL FN(sm_sinh)(REAL x)
-{
+SM REAL FN(sm_sinh)(REAL x) {
   FN(SmHyperbolic) h = FN(sm_hyperbolic)(CFN(fabs)(x));
   REAL y = h.minus + SM_FMA(h.plus, h.sinh, h.minus * h.cosh1);
   return CFN(copysign)(y * h.scale, x);
 }
 
-SM REAL FN(sm_cosh)(REAL x)
-{
+SM REAL FN(sm_cosh)(REAL x) {
   FN(SmHyperbolic) h = FN(sm_hyperbolic)(CFN(fabs)(x));
   REAL y = h.plus + SM_FMA(h.minus, h.sinh, h.plus * h.cosh1);
   return y * h.scale;
@@ -633,8 +591,7 @@ SM REAL FN(sm_cosh)(REAL x)
 /* ---- logarithms ---- */
 
 /* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for finite x > 0. */
-SM void FN(sm_log_split)(REAL x, REAL *k, REAL *f)
-{
+SM void FN(sm_log_split)(REAL x, REAL *k, REAL *f) {
   const BITS one = (BITS)BIAS << MANTISSA;
   const BITS fraction = ((BITS)1 << MANTISSA) - 1;
   const BITS whole = (BITS)(BIAS + MANTISSA) << MANTISSA; /* 2^mantissa */
@@ -651,42 +608,39 @@ SM void FN(sm_log_split)(REAL x, REAL *k, REAL *f)
  * f64: with s = f / (2 + f), log(1 + f) = 2 atanh s = f - f^2/2 +
  * s (f^2/2 + 2 z p(z)), z = s^2, p(z) = (atanh(s) / s - 1) / z to 2^-58.9.
  */
-SM REAL FN(sm_log_rest)(REAL f)
-{
+SM REAL FN(sm_log_rest)(REAL f) {
 #if REAL_BITS == 64
   REAL s = f / (2 + f), z = s * s, half = 0.5 * f * f;
   REAL p = 0x1.2f0979154be19p-4;
-  STEP(p, z, 0x1.39a157e272eap-4)
-  STEP(p, z, 0x1.7466428a22a21p-4)
-  STEP(p, z, 0x1.c71c51f8abc4dp-4)
-  STEP(p, z, 0x1.2492494204634p-3)
-  STEP(p, z, 0x1.999999997fc74p-3)
-  STEP(p, z, 0x1.5555555555593p-2)
+  STEP(p, z, 0x1.39a157e272eap-4);
+  STEP(p, z, 0x1.7466428a22a21p-4);
+  STEP(p, z, 0x1.c71c51f8abc4dp-4);
+  STEP(p, z, 0x1.2492494204634p-3);
+  STEP(p, z, 0x1.999999997fc74p-3);
+  STEP(p, z, 0x1.5555555555593p-2);
   return SM_FMA(s, SM_FMA(2 * z, p, half), -half);
 #else
   REAL p = -0x1.38b54p-4f;
-  STEP(p, f, 0x1.055b66p-3)
-  STEP(p, f, -0x1.0d855p-3)
-  STEP(p, f, 0x1.22da22p-3)
-  STEP(p, f, -0x1.547244p-3)
-  STEP(p, f, 0x1.99a008p-3)
-  STEP(p, f, -0x1.000226p-2)
-  STEP(p, f, 0x1.555554p-2)
-  STEP(p, f, -0.5)
+  STEP(p, f, 0x1.055b66p-3);
+  STEP(p, f, -0x1.0d855p-3);
+  STEP(p, f, 0x1.22da22p-3);
+  STEP(p, f, -0x1.547244p-3);
+  STEP(p, f, 0x1.99a008p-3);
+  STEP(p, f, -0x1.000226p-2);
+  STEP(p, f, 0x1.555554p-2);
+  STEP(p, f, -0.5);
   return f * f * p;
 #endif
 }
 
 /* y, or what a logarithm is at infinity, zero, below zero and for NaN. */
-SM REAL FN(sm_log_edges)(REAL x, REAL y)
-{
+SM REAL FN(sm_log_edges)(REAL x, REAL y) {
   y = x < C(INFINITY) ? y : x;
   y = x > 0 ? y : C(NAN);
   return x == 0 ? -C(INFINITY) : y;
 }
 
-SM REAL FN(sm_log)(REAL x)
-{
+SM REAL FN(sm_log)(REAL x) {
   REAL k, f;
   FN(sm_log_split)(x, &k, &f);
   REAL tail = SM_FMA(k, LN2_LO, FN(sm_log_rest)(f));
@@ -697,8 +651,7 @@ SM REAL FN(sm_log)(REAL x)
  * u = 1 + x rounds, and `lost` is what it lost: log(1 + x) = log u + lost / u.
  * The sign of x is that of the result, even for a zero.
  */
-SM REAL FN(sm_log1p)(REAL x)
-{
+SM REAL FN(sm_log1p)(REAL x) {
   REAL u = 1 + x, k, f;
   REAL lost = x > 1 ? 1 - (u - x) : x - (u - 1);
   FN(sm_log_split)(u, &k, &f);
@@ -713,8 +666,7 @@ SM REAL FN(sm_log1p)(REAL x)
  * the result is as good as the logarithm itself.
  */
 SM REAL FN(sm_log_times)(REAL x, REAL unit, REAL unit_lo, REAL factor,
-                         REAL factor_lo)
-{
+                         REAL factor_lo) {
   REAL k, f;
   FN(sm_log_split)(x, &k, &f);
   REAL g = FN(sm_log_rest)(f), high = FN(sm_upper)(f);
@@ -724,8 +676,7 @@ SM REAL FN(sm_log_times)(REAL x, REAL unit, REAL unit_lo, REAL factor,
   return FN(sm_log_edges)(x, head + tail);
 }
 
-SM REAL FN(sm_log2)(REAL x)
-{
+SM REAL FN(sm_log2)(REAL x) {
 #if REAL_BITS == 64
   return FN(sm_log_times)(x, 1, 0, 0x1.7154768p+0, -0x1.6a3e80f444178p-27);
 #else
@@ -733,8 +684,7 @@ SM REAL FN(sm_log2)(REAL x)
 #endif
 }
 
-SM REAL FN(sm_log10)(REAL x)
-{
+SM REAL FN(sm_log10)(REAL x) {
 #if REAL_BITS == 64
   return FN(sm_log_times)(x, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44,
                           0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29);
@@ -759,29 +709,26 @@ typedef struct FN(SmTurn) {
  */
 #if REAL_BITS == 32
 /* The same with doubles, for |x| < 2^20. */
-SM double FN(sm_turn_wide)(double x, double *k)
-{
+SM double FN(sm_turn_wide)(double x, double *k) {
   double z = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;
   *k = z - 0x1.8p52;
   return (x - *k * 0x1.921fb544p+0) - *k * 0x1.0b4611a626331p-34;
 }
 
-SM FN(SmTurn) FN(sm_turn_small)(REAL x)
-{
+SM FN(SmTurn) FN(sm_turn_small)(REAL x) {
 #if SM_HAS_FMA
   REAL k = SM_FMA(x, TWO_OVER_PI, MAGIC) - MAGIC;
   REAL r = SM_FMA(-k, HALF_PI_LO, SM_FMA(-k, HALF_PI, x));
-  FN(SmTurn) t = { k, SM_FMA(-k, -0x1.ee59dap-50f, r), 0 };
+  FN(SmTurn) t = {k, SM_FMA(-k, -0x1.ee59dap-50f, r), 0};
 #else
   double k, r = FN(sm_turn_wide)((double)x, &k);
-  FN(SmTurn) t = { (REAL)k, (REAL)r, 0 };
+  FN(SmTurn) t = {(REAL)k, (REAL)r, 0};
 #endif
   return t;
 }
 
 /* c0 to c3 by the size of a: below 2^50, 2^77, 2^104, and above. */
-SM double FN(sm_window)(double a, double c0, double c1, double c2, double c3)
-{
+SM double FN(sm_window)(double a, double c0, double c1, double c2, double c3) {
   double lower = a < 0x1p50 ? c0 : c1, upper = a < 0x1p104 ? c2 : c3;
   return a < 0x1p77 ? lower : upper;
 }
@@ -793,18 +740,16 @@ SM double FN(sm_window)(double a, double c0, double c1, double c2, double c3)
  * 28, 28 and 53 bits, here times 2^-s.  x has 24 bits: the first two products
  * are exact, and so is taking their whole parts away.
  */
-SM double FN(sm_turn_huge)(double x, double *k)
-{
+SM double FN(sm_turn_huge)(double x, double *k) {
   const double magic = 0x1.8p52;
   double a = fabs(x);
   double p = x * FN(sm_window)(a, 0x1.45f306cp-1, -0x1.1b1bbecp-28,
                                0x1.4a7f09ep-54, -0x1.505c15ap-81);
   double q = x * FN(sm_window)(a, 0x1.c9c882ap-29, 0x1.29fc276p-56,
                                -0x1.4170566p-83, 0x1.377036ep-110);
-  double rest = x * FN(sm_window)(a, 0x1.4fe13abe8fa9ap-59,
-                                  -0x1.05c1596447e49p-85,
-                                  0x1.bb81b6c52b328p-113,
-                                  -0x1.d6a66c3bc6fbep-140);
+  double rest =
+      x * FN(sm_window)(a, 0x1.4fe13abe8fa9ap-59, -0x1.05c1596447e49p-85,
+                        0x1.bb81b6c52b328p-113, -0x1.d6a66c3bc6fbep-140);
   double pk = (p + magic) - magic, qk = (q + magic) - magic;
   p -= pk, q -= qk;
   double both = (p + q + magic) - magic, n = pk + qk + both;
@@ -813,8 +758,7 @@ SM double FN(sm_turn_huge)(double x, double *k)
 }
 
 /* Any x.  Within the bound the same bits as sm_turn_small. */
-SM FN(SmTurn) FN(sm_turn)(REAL x)
-{
+SM FN(SmTurn) FN(sm_turn)(REAL x) {
   FN(SmTurn) t = FN(sm_turn_small)(x);
   bool huge = CFN(fabs)(x) > SM_TRIG_BOUND_F32;
 #if SM_BRANCH
@@ -826,8 +770,7 @@ SM FN(SmTurn) FN(sm_turn)(REAL x)
   return t;
 }
 #else
-SM FN(SmTurn) FN(sm_turn_small)(REAL x)
-{
+SM FN(SmTurn) FN(sm_turn_small)(REAL x) {
   REAL k = SM_FMA(x, TWO_OVER_PI, MAGIC) - MAGIC;
 #if SM_HAS_FMA
   REAL a = SM_FMA(-k, HALF_PI, x), b = k * HALF_PI_LO, r = a - b;
@@ -842,7 +785,7 @@ SM FN(SmTurn) FN(sm_turn_small)(REAL x)
   r = d;
 #endif
   REAL sum = r + low;
-  FN(SmTurn) t = { k, sum, (r - sum) + low };
+  FN(SmTurn) t = {k, sum, (r - sum) + low};
   return t;
 }
 
@@ -854,8 +797,7 @@ SM FN(SmTurn) FN(sm_turn_small)(REAL x)
  * second is so cut that the sums stay exact where they cancel.
  * Within the bound the same bits as sm_turn_small.
  */
-SM FN(SmTurn) FN(sm_turn)(REAL x)
-{
+SM FN(SmTurn) FN(sm_turn)(REAL x) {
   FN(SmTurn) t = FN(sm_turn_small)(x);
   bool huge = CFN(fabs)(x) > SM_TRIG_BOUND_F64;
 #if SM_BRANCH
@@ -891,31 +833,30 @@ SM FN(SmTurn) FN(sm_turn)(REAL x)
 #endif
 
 /* sin(k pi/2 + r) from quadrant k on; `from` 1 gives the cosine. */
-SM REAL FN(sm_sin_turn)(FN(SmTurn) t, BITS from)
-{
+SM REAL FN(sm_sin_turn)(FN(SmTurn) t, BITS from) {
   REAL r = t.r, z = r * r;
 #if REAL_BITS == 64
   /* (sin r - r) / r^3: 2^-57.3; (cos r - 1 + z/2) / z^2: 2^-59.5 */
   REAL s = 0x1.5d7407854b6d4p-33, c = -0x1.8f81b3d2f0387p-37;
-  STEP(s, z, -0x1.ae5dfd31aedb8p-26)
-  STEP(s, z, 0x1.71de34f44cfefp-19)
-  STEP(s, z, -0x1.a01a019b7dd14p-13)
-  STEP(s, z, 0x1.111111110f4p-7)
-  STEP(s, z, -0x1.5555555555546p-3)
-  STEP(c, z, 0x1.1ee994b567c5fp-29)
-  STEP(c, z, -0x1.27e4f788e960cp-22)
-  STEP(c, z, 0x1.a01a019bfe02cp-16)
-  STEP(c, z, -0x1.6c16c16c14a4p-10)
-  STEP(c, z, 0x1.5555555555548p-5)
+  STEP(s, z, -0x1.ae5dfd31aedb8p-26);
+  STEP(s, z, 0x1.71de34f44cfefp-19);
+  STEP(s, z, -0x1.a01a019b7dd14p-13);
+  STEP(s, z, 0x1.111111110f4p-7);
+  STEP(s, z, -0x1.5555555555546p-3);
+  STEP(c, z, 0x1.1ee994b567c5fp-29);
+  STEP(c, z, -0x1.27e4f788e960cp-22);
+  STEP(c, z, 0x1.a01a019bfe02cp-16);
+  STEP(c, z, -0x1.6c16c16c14a4p-10);
+  STEP(c, z, 0x1.5555555555548p-5);
   REAL sine = r + SM_FMA(r * z, s, t.low);
   REAL cosine = 1 - SM_FMA(C(0.5), z, SM_FMA(-z * z, c, r * t.low));
 #else
   /* the same: 2^-27.7, 2^-30 */
   REAL s = -0x1.99138p-13f, c = 0x1.99b4d6p-16f;
-  STEP(s, z, 0x1.1106b4p-7)
-  STEP(s, z, -0x1.555544p-3)
-  STEP(c, z, -0x1.6c0b74p-10)
-  STEP(c, z, 0x1.555548p-5)
+  STEP(s, z, 0x1.1106b4p-7);
+  STEP(s, z, -0x1.555544p-3);
+  STEP(c, z, -0x1.6c0b74p-10);
+  STEP(c, z, 0x1.555548p-5);
   REAL sine = SM_FMA(r * z, s, r);
   REAL cosine = 1 - SM_FMA(C(0.5), z, -z * z * c);
 #endif
@@ -925,51 +866,44 @@ SM REAL FN(sm_sin_turn)(FN(SmTurn) t, BITS from)
 }
 
 /* Zero keeps its sign. */
-SM REAL FN(sm_sin)(REAL x)
-{
+SM REAL FN(sm_sin)(REAL x) {
   return FN(sm_select)(x == 0, x, FN(sm_sin_turn)(FN(sm_turn)(x), 0));
 }
 
-SM REAL FN(sm_cos)(REAL x)
-{
-  return FN(sm_sin_turn)(FN(sm_turn)(x), 1);
-}
+SM REAL FN(sm_cos)(REAL x) { return FN(sm_sin_turn)(FN(sm_turn)(x), 1); }
 
 /*
  * Faster, the same bits, for |x| <= SM_TRIG_BOUND_F32, _F64: for a loop that
  * has looked at its whole tile before.  NaN passes.
  */
-SM REAL FN(sm_sin_small)(REAL x)
-{
+SM REAL FN(sm_sin_small)(REAL x) {
   return x == 0 ? x : FN(sm_sin_turn)(FN(sm_turn_small)(x), 0);
 }
 
-SM REAL FN(sm_cos_small)(REAL x)
-{
+SM REAL FN(sm_cos_small)(REAL x) {
   return FN(sm_sin_turn)(FN(sm_turn_small)(x), 1);
 }
 
 /* tan(k pi/2 + r) is tan r or -1 / tan r.  f32 in doubles throughout. */
 #if REAL_BITS == 64
-SM REAL FN(sm_tan)(REAL x)
-{
+SM REAL FN(sm_tan)(REAL x) {
   FN(SmTurn) t = FN(sm_turn)(x);
   /* (tan r - r) / r^3 in r^2: 2^-56 */
   REAL r = t.r, z = r * r, p = 0x1.497fa1a0c6376p-17;
-  STEP(p, z, -0x1.98fea236b2203p-16)
-  STEP(p, z, 0x1.99f18f403f82ep-15)
-  STEP(p, z, -0x1.b33f3c78340b5p-16)
-  STEP(p, z, 0x1.1b1463cbc3c9dp-14)
-  STEP(p, z, 0x1.5dc99e43b17c7p-14)
-  STEP(p, z, 0x1.ff5489cf3b09bp-13)
-  STEP(p, z, 0x1.34b927866957fp-11)
-  STEP(p, z, 0x1.7db1e2900260ap-10)
-  STEP(p, z, 0x1.d6d2e130cdb4bp-9)
-  STEP(p, z, 0x1.226e3aad417c6p-7)
-  STEP(p, z, 0x1.664f485ba73d6p-6)
-  STEP(p, z, 0x1.ba1ba1bac6e37p-5)
-  STEP(p, z, 0x1.1111111110532p-3)
-  STEP(p, z, 0x1.555555555555fp-2)
+  STEP(p, z, -0x1.98fea236b2203p-16);
+  STEP(p, z, 0x1.99f18f403f82ep-15);
+  STEP(p, z, -0x1.b33f3c78340b5p-16);
+  STEP(p, z, 0x1.1b1463cbc3c9dp-14);
+  STEP(p, z, 0x1.5dc99e43b17c7p-14);
+  STEP(p, z, 0x1.ff5489cf3b09bp-13);
+  STEP(p, z, 0x1.34b927866957fp-11);
+  STEP(p, z, 0x1.7db1e2900260ap-10);
+  STEP(p, z, 0x1.d6d2e130cdb4bp-9);
+  STEP(p, z, 0x1.226e3aad417c6p-7);
+  STEP(p, z, 0x1.664f485ba73d6p-6);
+  STEP(p, z, 0x1.ba1ba1bac6e37p-5);
+  STEP(p, z, 0x1.1111111110532p-3);
+  STEP(p, z, 0x1.555555555555fp-2);
   REAL cube = r * z * p, rough = r + cube;
   REAL y = r + (cube + SM_FMA(rough * rough, t.low, t.low));
   BITS odd = FN(sm_bits)(t.k + MAGIC) & 1;
@@ -977,12 +911,16 @@ SM REAL FN(sm_tan)(REAL x)
   return FN(sm_select)(x == 0, x, y);
 }
 #else
-SM REAL FN(sm_tan)(REAL x)
-{
-  double k, huge_k, r = FN(sm_turn_wide)((double)x, &k);
-  double huge_r = FN(sm_turn_huge)((double)x, &huge_k);
+SM REAL FN(sm_tan)(REAL x) {
+  double k, r = FN(sm_turn_wide)((double)x, &k);
   bool huge = CFN(fabs)(x) > SM_TRIG_BOUND_F32;
-  r = huge ? huge_r : r, k = huge ? huge_k : k;
+#if SM_BRANCH
+  if (huge)
+#endif
+  {
+    double huge_k, huge_r = FN(sm_turn_huge)((double)x, &huge_k);
+    r = huge ? huge_r : r, k = huge ? huge_k : k;
+  }
   /* (tan r - r) / r^3 in r^2: 2^-32.7 */
   double z = r * r, p = 0x1.1b0cae2f07987p-9;
   p = p * z - 0x1.caa666bf727fap-11;
@@ -1000,26 +938,25 @@ SM REAL FN(sm_tan)(REAL x)
 #endif
 
 /* (atan t - t) / t^3 in z = t^2, |t| <= tan(pi / 8): 2^-28.6, 2^-59.3. */
-SM REAL FN(sm_atan_rest)(REAL z)
-{
+SM REAL FN(sm_atan_rest)(REAL z) {
 #if REAL_BITS == 64
   REAL p = -0x1.25843788d27fp-6;
-  STEP(p, z, 0x1.37e20a598079fp-5)
-  STEP(p, z, -0x1.9cd7d65bedb9ep-5)
-  STEP(p, z, 0x1.df107846e4eb9p-5)
-  STEP(p, z, -0x1.10ebcd9ce9b17p-4)
-  STEP(p, z, 0x1.3b111b068441ap-4)
-  STEP(p, z, -0x1.745cf8f80f419p-4)
-  STEP(p, z, 0x1.c71c70e6fedbp-4)
-  STEP(p, z, -0x1.24924922af8f5p-3)
-  STEP(p, z, 0x1.99999999958aep-3)
-  STEP(p, z, -0x1.555555555553dp-2)
+  STEP(p, z, 0x1.37e20a598079fp-5);
+  STEP(p, z, -0x1.9cd7d65bedb9ep-5);
+  STEP(p, z, 0x1.df107846e4eb9p-5);
+  STEP(p, z, -0x1.10ebcd9ce9b17p-4);
+  STEP(p, z, 0x1.3b111b068441ap-4);
+  STEP(p, z, -0x1.745cf8f80f419p-4);
+  STEP(p, z, 0x1.c71c70e6fedbp-4);
+  STEP(p, z, -0x1.24924922af8f5p-3);
+  STEP(p, z, 0x1.99999999958aep-3);
+  STEP(p, z, -0x1.555555555553dp-2);
 #else
   REAL p = -0x1.f2433ap-5f;
-  STEP(p, z, 0x1.b1feap-4)
-  STEP(p, z, -0x1.23b68p-3)
-  STEP(p, z, 0x1.9991aap-3)
-  STEP(p, z, -0x1.55554ap-2)
+  STEP(p, z, 0x1.b1feap-4);
+  STEP(p, z, -0x1.23b68p-3);
+  STEP(p, z, 0x1.9991aap-3);
+  STEP(p, z, -0x1.55554ap-2);
 #endif
   return p;
 }
@@ -1028,8 +965,7 @@ SM REAL FN(sm_atan_rest)(REAL z)
  * atan(a / b) for 0 <= a <= b, turned by pi/4 above tan(pi/8).  The turn acts
  * on a and b, before the division, which saves a rounding.
  */
-SM REAL FN(sm_atan_ratio)(REAL a, REAL b)
-{
+SM REAL FN(sm_atan_ratio)(REAL a, REAL b) {
   REAL turned = a > C(0.41421356237309503) * b ? C(1) : C(0);
   REAL t = (turned != 0 ? a - b : a) / (turned != 0 ? a + b : b);
   t = b == 0 ? C(0) : t;
@@ -1038,8 +974,7 @@ SM REAL FN(sm_atan_ratio)(REAL a, REAL b)
   return turned * (HALF_PI / 2) + (t + tail);
 }
 
-SM REAL FN(sm_atan2)(REAL y, REAL x)
-{
+SM REAL FN(sm_atan2)(REAL y, REAL x) {
   REAL ay = CFN(fabs)(y), ax = CFN(fabs)(x);
   REAL big = ay > ax ? ay : ax, small = ay > ax ? ax : ay;
   REAL scale = big > HUGE_SCALE ? C(0.25) : C(1); /* small + big is finite */
@@ -1053,8 +988,7 @@ SM REAL FN(sm_atan2)(REAL y, REAL x)
   return CFN(copysign)(t, y);
 }
 
-SM REAL FN(sm_atan)(REAL x)
-{
+SM REAL FN(sm_atan)(REAL x) {
   REAL ax = CFN(fabs)(x);
   REAL a = ax > 1 ? C(1) : ax, b = ax > 1 ? ax : C(1);
   b = b > HUGE_SCALE ? HUGE_SCALE : b;
@@ -1064,35 +998,33 @@ SM REAL FN(sm_atan)(REAL x)
 }
 
 /* (asin x - x) / x^3 in z = x^2, |x| <= 1/2: 2^-27.2, 2^-59.1. */
-SM REAL FN(sm_asin_rest)(REAL z)
-{
+SM REAL FN(sm_asin_rest)(REAL z) {
 #if REAL_BITS == 64
   REAL p = 0x1.0be582e355bb4p-5;
-  STEP(p, z, -0x1.59fa239b21e31p-6)
-  STEP(p, z, 0x1.6504a0eee0f97p-6)
-  STEP(p, z, 0x1.e15260b30db6bp-9)
-  STEP(p, z, 0x1.618b56b74e2dap-7)
-  STEP(p, z, 0x1.75776fe9c7e98p-7)
-  STEP(p, z, 0x1.ca214819afc35p-7)
-  STEP(p, z, 0x1.1c49ddd53cc0ep-6)
-  STEP(p, z, 0x1.6e8bdfe95efc6p-6)
-  STEP(p, z, 0x1.f1c71a8b7ef15p-6)
-  STEP(p, z, 0x1.6db6db722bc82p-5)
-  STEP(p, z, 0x1.333333332df0ap-4)
-  STEP(p, z, 0x1.5555555555578p-3)
+  STEP(p, z, -0x1.59fa239b21e31p-6);
+  STEP(p, z, 0x1.6504a0eee0f97p-6);
+  STEP(p, z, 0x1.e15260b30db6bp-9);
+  STEP(p, z, 0x1.618b56b74e2dap-7);
+  STEP(p, z, 0x1.75776fe9c7e98p-7);
+  STEP(p, z, 0x1.ca214819afc35p-7);
+  STEP(p, z, 0x1.1c49ddd53cc0ep-6);
+  STEP(p, z, 0x1.6e8bdfe95efc6p-6);
+  STEP(p, z, 0x1.f1c71a8b7ef15p-6);
+  STEP(p, z, 0x1.6db6db722bc82p-5);
+  STEP(p, z, 0x1.333333332df0ap-4);
+  STEP(p, z, 0x1.5555555555578p-3);
 #else
   REAL p = 0x1.59f3c2p-5f;
-  STEP(p, z, 0x1.8b86cap-6)
-  STEP(p, z, 0x1.748efcp-5)
-  STEP(p, z, 0x1.330136p-4)
-  STEP(p, z, 0x1.5555cap-3)
+  STEP(p, z, 0x1.8b86cap-6);
+  STEP(p, z, 0x1.748efcp-5);
+  STEP(p, z, 0x1.330136p-4);
+  STEP(p, z, 0x1.5555cap-3);
 #endif
   return p;
 }
 
 /* Above 1/2: asin a = pi/2 - 2 asin(sqrt((1 - a) / 2)).  Above 1: NaN. */
-SM REAL FN(sm_asin)(REAL x)
-{
+SM REAL FN(sm_asin)(REAL x) {
   REAL a = CFN(fabs)(x), half = C(0.5) * (1 - a);
   REAL z = a > C(0.5) ? half : a * a;
   REAL s = a > C(0.5) ? CFN(sqrt)(half) : a;
@@ -1101,8 +1033,7 @@ SM REAL FN(sm_asin)(REAL x)
   return CFN(copysign)(a > C(0.5) ? large : s + tail, x);
 }
 
-SM REAL FN(sm_acos)(REAL x)
-{
+SM REAL FN(sm_acos)(REAL x) {
   REAL a = CFN(fabs)(x), half = C(0.5) * (1 - a);
   REAL z = a > C(0.5) ? half : a * a;
   REAL s = a > C(0.5) ? CFN(sqrt)(half) : x;
@@ -1115,24 +1046,17 @@ SM REAL FN(sm_acos)(REAL x)
 
 /* ---- roots and powers ---- */
 
-SM REAL FN(sm_sqrt)(REAL x)
-{
-  return CFN(sqrt)(x);
-}
+SM REAL FN(sm_sqrt)(REAL x) { return CFN(sqrt)(x); }
 
 /* -0 gives -infinity, as IEEE 754 has it. */
-SM REAL FN(sm_rsqrt)(REAL x)
-{
-  return 1 / CFN(sqrt)(x);
-}
+SM REAL FN(sm_rsqrt)(REAL x) { return 1 / CFN(sqrt)(x); }
 
 #if REAL_BITS == 64
 /*
  * log x = high + *low to about 2^-66, for finite x > 0.  log(1 + f) is
  * 2 atanh s, s = f / (2 + f), and its first two terms carry two words.
  */
-SM REAL FN(sm_log_pair)(REAL x, REAL *low)
-{
+SM REAL FN(sm_log_pair)(REAL x, REAL *low) {
   REAL k, f;
   FN(sm_log_split)(x, &k, &f);
   REAL d = 2 + f, d_low = f - (d - 2), inverse = 1 / d, s = f * inverse;
@@ -1142,13 +1066,13 @@ SM REAL FN(sm_log_pair)(REAL x, REAL *low)
   z_low += 2 * s * s_low;
   /* (2 atanh(s) / s - 2 - 2/3 z) / z^2: 2^-60.6 */
   REAL p = 0x1.e64f83933327p-4;
-  STEP(p, z, 0x1.decb100be248p-4)
-  STEP(p, z, 0x1.111cd5b54a7b9p-3)
-  STEP(p, z, 0x1.3b137d764d83dp-3)
-  STEP(p, z, 0x1.745d17ca38f54p-3)
-  STEP(p, z, 0x1.c71c71c66155ap-3)
-  STEP(p, z, 0x1.2492492492891p-2)
-  STEP(p, z, 0x1.9999999999999p-2)
+  STEP(p, z, 0x1.decb100be248p-4);
+  STEP(p, z, 0x1.111cd5b54a7b9p-3);
+  STEP(p, z, 0x1.3b137d764d83dp-3);
+  STEP(p, z, 0x1.745d17ca38f54p-3);
+  STEP(p, z, 0x1.c71c71c66155ap-3);
+  STEP(p, z, 0x1.2492492492891p-2);
+  STEP(p, z, 0x1.9999999999999p-2);
   REAL t = z * p, two_thirds = 0x1.5555555555555p-1;
   REAL w = two_thirds + t;
   REAL w_low = ((two_thirds - w) + t) + 0x1.5555555555555p-55;
@@ -1164,8 +1088,7 @@ SM REAL FN(sm_log_pair)(REAL x, REAL *low)
 }
 
 /* x^y for finite x > 0, as exp(y log x), the product in two words. */
-SM REAL FN(sm_pow_core)(REAL x, REAL y)
-{
+SM REAL FN(sm_pow_core)(REAL x, REAL y) {
   REAL low, high = FN(sm_log_pair)(x, &low), p_low, z, a, b;
   REAL p = FN(sm_product)(y, high, &p_low), c = p > EXP_MAX ? EXP_MAX : p;
   c = c < EXP_MIN ? EXP_MIN : c;
@@ -1180,8 +1103,7 @@ SM REAL FN(sm_pow_core)(REAL x, REAL y)
  * x^y for finite x > 0 in doubles, where f32 has no subnormal numbers:
  * 2^(y log2 x), the logarithm to 2^-38 of itself.
  */
-SM REAL FN(sm_pow_core)(REAL x, REAL y)
-{
+SM REAL FN(sm_pow_core)(REAL x, REAL y) {
   const double magic = 0x1.8p52;
   const uint64_t root = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
   const uint64_t whole = 0x4330000000000000; /* 2^52 */
@@ -1195,31 +1117,31 @@ SM REAL FN(sm_pow_core)(REAL x, REAL y)
   memcpy(&n, &exponent, sizeof n);
   f -= 1, n -= 0x1p52 + 1023;
   double p = -0x1.1da7b45e5b682p-4; /* log2(1 + f) / f */
-  WIDE_STEP(p, f, 0x1.0f6322b6af9d4p-3)
-  WIDE_STEP(p, f, -0x1.13b8af68d5bap-3)
-  WIDE_STEP(p, f, 0x1.0acdca284040ap-3)
-  WIDE_STEP(p, f, -0x1.23d643b657a13p-3)
-  WIDE_STEP(p, f, 0x1.481fb041fe72bp-3)
-  WIDE_STEP(p, f, -0x1.7188d46973aaep-3)
-  WIDE_STEP(p, f, 0x1.a61b7daa19902p-3)
-  WIDE_STEP(p, f, -0x1.ec6f2df1379acp-3)
-  WIDE_STEP(p, f, 0x1.2776b6cd672a5p-2)
-  WIDE_STEP(p, f, -0x1.71547888642aep-2)
-  WIDE_STEP(p, f, 0x1.ec709de33b562p-2)
-  WIDE_STEP(p, f, -0x1.71547651b6e85p-1)
-  WIDE_STEP(p, f, 0x1.71547652b58f9p+0)
+  WIDE_STEP(p, f, 0x1.0f6322b6af9d4p-3);
+  WIDE_STEP(p, f, -0x1.13b8af68d5bap-3);
+  WIDE_STEP(p, f, 0x1.0acdca284040ap-3);
+  WIDE_STEP(p, f, -0x1.23d643b657a13p-3);
+  WIDE_STEP(p, f, 0x1.481fb041fe72bp-3);
+  WIDE_STEP(p, f, -0x1.7188d46973aaep-3);
+  WIDE_STEP(p, f, 0x1.a61b7daa19902p-3);
+  WIDE_STEP(p, f, -0x1.ec6f2df1379acp-3);
+  WIDE_STEP(p, f, 0x1.2776b6cd672a5p-2);
+  WIDE_STEP(p, f, -0x1.71547888642aep-2);
+  WIDE_STEP(p, f, 0x1.ec709de33b562p-2);
+  WIDE_STEP(p, f, -0x1.71547651b6e85p-1);
+  WIDE_STEP(p, f, 0x1.71547652b58f9p+0);
   double v = (double)y * (n + f * p);
   v = v > 200 ? 200 : v;
   v = v < -200 ? -200 : v;
   double z = v + magic, r = v - (z - magic);
   double e = 0x1.fe17608940dccp-17; /* 2^r */
-  WIDE_STEP(e, r, 0x1.446a42fcc9b7bp-13)
-  WIDE_STEP(e, r, 0x1.5d8a710c16d09p-10)
-  WIDE_STEP(e, r, 0x1.3b29dc163e783p-7)
-  WIDE_STEP(e, r, 0x1.c6b08aae445cp-5)
-  WIDE_STEP(e, r, 0x1.ebfbe0a4eed7ep-3)
-  WIDE_STEP(e, r, 0x1.62e42ff116c96p-1)
-  WIDE_STEP(e, r, 0x1.ffffffffab9f3p-1)
+  WIDE_STEP(e, r, 0x1.446a42fcc9b7bp-13);
+  WIDE_STEP(e, r, 0x1.5d8a710c16d09p-10);
+  WIDE_STEP(e, r, 0x1.3b29dc163e783p-7);
+  WIDE_STEP(e, r, 0x1.c6b08aae445cp-5);
+  WIDE_STEP(e, r, 0x1.ebfbe0a4eed7ep-3);
+  WIDE_STEP(e, r, 0x1.62e42ff116c96p-1);
+  WIDE_STEP(e, r, 0x1.ffffffffab9f3p-1);
   memcpy(&bits, &z, sizeof bits);
   bits = (bits << 52) + one;
   memcpy(&scale, &bits, sizeof scale);
@@ -1228,8 +1150,7 @@ SM REAL FN(sm_pow_core)(REAL x, REAL y)
 #endif
 
 /* All cases of C99 F.9.4.4.  pow(1, y) and pow(x, 0) are 1 even for NaN. */
-SM REAL FN(sm_pow)(REAL x, REAL y)
-{
+SM REAL FN(sm_pow)(REAL x, REAL y) {
   const REAL infinity = C(INFINITY);
   REAL ax = CFN(fabs)(x), m = FN(sm_pow_core)(ax, y);
   bool whole = FN(sm_round_even)(y) == y;
@@ -1246,73 +1167,70 @@ SM REAL FN(sm_pow)(REAL x, REAL y)
 /* ---- the normal distribution ---- */
 
 /* erf(x) / x - 1 in z = x^2, |x| <= 1: 2^-26.1, 2^-56. */
-SM REAL FN(sm_erf_rest)(REAL z)
-{
+SM REAL FN(sm_erf_rest)(REAL z) {
 #if REAL_BITS == 64
   REAL p = 0x1.062759c5be8ecp-34;
-  STEP(p, z, -0x1.38ac2290d3965p-30)
-  STEP(p, z, 0x1.f7b99d7c8709ap-27)
-  STEP(p, z, -0x1.5f1f40faeea79p-23)
-  STEP(p, z, 0x1.b9df305cad6f7p-20)
-  STEP(p, z, -0x1.f4d1e434bc0cfp-17)
-  STEP(p, z, 0x1.f9a321e4b84f9p-14)
-  STEP(p, z, -0x1.c02db3db49762p-11)
-  STEP(p, z, 0x1.565bcd0dbd921p-8)
-  STEP(p, z, -0x1.b82ce31284f38p-6)
-  STEP(p, z, 0x1.ce2f21a042b34p-4)
-  STEP(p, z, -0x1.812746b0379e6p-2)
-  STEP(p, z, 0x1.06eba8214db69p-3)
+  STEP(p, z, -0x1.38ac2290d3965p-30);
+  STEP(p, z, 0x1.f7b99d7c8709ap-27);
+  STEP(p, z, -0x1.5f1f40faeea79p-23);
+  STEP(p, z, 0x1.b9df305cad6f7p-20);
+  STEP(p, z, -0x1.f4d1e434bc0cfp-17);
+  STEP(p, z, 0x1.f9a321e4b84f9p-14);
+  STEP(p, z, -0x1.c02db3db49762p-11);
+  STEP(p, z, 0x1.565bcd0dbd921p-8);
+  STEP(p, z, -0x1.b82ce31284f38p-6);
+  STEP(p, z, 0x1.ce2f21a042b34p-4);
+  STEP(p, z, -0x1.812746b0379e6p-2);
+  STEP(p, z, 0x1.06eba8214db69p-3);
 #else
   REAL p = 0x1.4ae4c6p-14f;
-  STEP(p, z, -0x1.a485f8p-11)
-  STEP(p, z, 0x1.5419fap-8)
-  STEP(p, z, -0x1.b7fbb6p-6)
-  STEP(p, z, 0x1.ce2d2p-4)
-  STEP(p, z, -0x1.81273ep-2)
-  STEP(p, z, 0x1.06eba8p-3)
+  STEP(p, z, -0x1.a485f8p-11);
+  STEP(p, z, 0x1.5419fap-8);
+  STEP(p, z, -0x1.b7fbb6p-6);
+  STEP(p, z, 0x1.ce2d2p-4);
+  STEP(p, z, -0x1.81273ep-2);
+  STEP(p, z, 0x1.06eba8p-3);
 #endif
   return p;
 }
 
 /* -log(1 - erf a) for a from 1 to where erf rounds to 1; times 1 - erf a,
  * the error is below 2^-27, 2^-57.7. */
-SM REAL FN(sm_erf_exponent)(REAL a)
-{
+SM REAL FN(sm_erf_exponent)(REAL a) {
 #if REAL_BITS == 64
   REAL p = 0x1.995ee6a87fa72p-43;
-  STEP(p, a, -0x1.3f97711a6033bp-37)
-  STEP(p, a, 0x1.d62614b6c68bp-33)
-  STEP(p, a, -0x1.b119ee994a3c7p-29)
-  STEP(p, a, 0x1.17efd0e54bc15p-25)
-  STEP(p, a, -0x1.0d4df3f49fc03p-22)
-  STEP(p, a, 0x1.8e3ec8558f6e8p-20)
-  STEP(p, a, -0x1.cb12af1e9f282p-18)
-  STEP(p, a, 0x1.9a700478bc405p-16)
-  STEP(p, a, -0x1.11a37c42cbcaap-14)
-  STEP(p, a, 0x1.d4e4c031584d7p-14)
-  STEP(p, a, -0x1.8dff7dc8fe36fp-16)
-  STEP(p, a, -0x1.205e679fb6197p-11)
-  STEP(p, a, 0x1.b66a1038abb59p-10)
-  STEP(p, a, -0x1.a3b2aafe5c793p-13)
-  STEP(p, a, -0x1.396ad317fdd4fp-6)
-  STEP(p, a, 0x1.a4f3bce814dddp-4)
-  STEP(p, a, 0x1.45f31f43e86e5p-1)
-  STEP(p, a, 0x1.20dd71a04ce23p+0)
-  STEP(p, a, 0x1.8a56fa811f4f6p-26)
+  STEP(p, a, -0x1.3f97711a6033bp-37);
+  STEP(p, a, 0x1.d62614b6c68bp-33);
+  STEP(p, a, -0x1.b119ee994a3c7p-29);
+  STEP(p, a, 0x1.17efd0e54bc15p-25);
+  STEP(p, a, -0x1.0d4df3f49fc03p-22);
+  STEP(p, a, 0x1.8e3ec8558f6e8p-20);
+  STEP(p, a, -0x1.cb12af1e9f282p-18);
+  STEP(p, a, 0x1.9a700478bc405p-16);
+  STEP(p, a, -0x1.11a37c42cbcaap-14);
+  STEP(p, a, 0x1.d4e4c031584d7p-14);
+  STEP(p, a, -0x1.8dff7dc8fe36fp-16);
+  STEP(p, a, -0x1.205e679fb6197p-11);
+  STEP(p, a, 0x1.b66a1038abb59p-10);
+  STEP(p, a, -0x1.a3b2aafe5c793p-13);
+  STEP(p, a, -0x1.396ad317fdd4fp-6);
+  STEP(p, a, 0x1.a4f3bce814dddp-4);
+  STEP(p, a, 0x1.45f31f43e86e5p-1);
+  STEP(p, a, 0x1.20dd71a04ce23p+0);
+  STEP(p, a, 0x1.8a56fa811f4f6p-26);
 #else
   REAL p = -0x1.896f1p-13f;
-  STEP(p, a, 0x1.83fca8p-9)
-  STEP(p, a, -0x1.66a3acp-6)
-  STEP(p, a, 0x1.a6c81p-4)
-  STEP(p, a, 0x1.46a98cp-1)
-  STEP(p, a, 0x1.208e52p+0)
-  STEP(p, a, 0x1.502836p-12)
+  STEP(p, a, 0x1.83fca8p-9);
+  STEP(p, a, -0x1.66a3acp-6);
+  STEP(p, a, 0x1.a6c81p-4);
+  STEP(p, a, 0x1.46a98cp-1);
+  STEP(p, a, 0x1.208e52p+0);
+  STEP(p, a, 0x1.502836p-12);
 #endif
   return p;
 }
 
-SM REAL FN(sm_erf)(REAL x)
-{
+SM REAL FN(sm_erf)(REAL x) {
   const REAL last = REAL_BITS == 64 ? C(6) : C(3.95);
   REAL a = CFN(fabs)(x), z;
   REAL small = SM_FMA(a, FN(sm_erf_rest)(a * a), a);
@@ -1335,8 +1253,7 @@ typedef struct FN(SmPair) {
  * so erfc need not multiply x by the root of 2 first.  The roundings that
  * count (of 1 / (x + k), of the last sum and product) are kept.
  */
-SM FN(SmPair) FN(sm_normal_scaled)(REAL x, REAL k, REAL k_low)
-{
+SM FN(SmPair) FN(sm_normal_scaled)(REAL x, REAL k, REAL k_low) {
   REAL d = x + k, d_low = FN(sm_sum_rest)(x, k, d) + k_low, inverse = 1 / d;
   REAL back_low, back = FN(sm_product)(inverse, d, &back_low);
   REAL rest = ((1 - back) - back_low) - inverse * d_low; /* of inverse */
@@ -1344,41 +1261,41 @@ SM FN(SmPair) FN(sm_normal_scaled)(REAL x, REAL k, REAL k_low)
   t = SM_FMA(-2 * inverse, SM_FMA(k, rest, k_low), t);
 #if REAL_BITS == 64
   REAL p = -0x1.716647a61daf3p-31;
-  STEP(p, t, -0x1.4c641a4aed621p-29)
-  STEP(p, t, 0x1.e3cc07f4c8393p-30)
-  STEP(p, t, 0x1.4a77768bf92adp-26)
-  STEP(p, t, 0x1.ce335c2b39306p-27)
-  STEP(p, t, -0x1.6c2d8f03469b5p-24)
-  STEP(p, t, -0x1.4cec2ab68e65ap-23)
-  STEP(p, t, 0x1.233e7ba615723p-22)
-  STEP(p, t, 0x1.1236cc5abf9aap-20)
-  STEP(p, t, -0x1.51e4d409eb2ecp-21)
-  STEP(p, t, -0x1.8d4b22c2892eep-18)
-  STEP(p, t, 0x1.80b1ac4bcfe42p-21)
-  STEP(p, t, 0x1.26d099a2c2d65p-15)
-  STEP(p, t, -0x1.001e4c72e174fp-19)
-  STEP(p, t, -0x1.e4a42570c3d25p-13)
-  STEP(p, t, 0x1.17a4ae2c60a7ap-13)
-  STEP(p, t, 0x1.ab825fc1053dep-10)
-  STEP(p, t, -0x1.c81719d541d65p-9)
-  STEP(p, t, -0x1.ee2761047f60cp-8)
-  STEP(p, t, 0x1.eec4cc3e4d227p-5)
-  STEP(p, t, -0x1.7dff2bff68398p-3)
-  STEP(p, t, 0x1.8c6dbf2cfc2b4p-2)
-  STEP(p, t, -0x1.373e3a893c28ap-1)
-  STEP(p, t, -0x1.990ea270aca77p-56)
+  STEP(p, t, -0x1.4c641a4aed621p-29);
+  STEP(p, t, 0x1.e3cc07f4c8393p-30);
+  STEP(p, t, 0x1.4a77768bf92adp-26);
+  STEP(p, t, 0x1.ce335c2b39306p-27);
+  STEP(p, t, -0x1.6c2d8f03469b5p-24);
+  STEP(p, t, -0x1.4cec2ab68e65ap-23);
+  STEP(p, t, 0x1.233e7ba615723p-22);
+  STEP(p, t, 0x1.1236cc5abf9aap-20);
+  STEP(p, t, -0x1.51e4d409eb2ecp-21);
+  STEP(p, t, -0x1.8d4b22c2892eep-18);
+  STEP(p, t, 0x1.80b1ac4bcfe42p-21);
+  STEP(p, t, 0x1.26d099a2c2d65p-15);
+  STEP(p, t, -0x1.001e4c72e174fp-19);
+  STEP(p, t, -0x1.e4a42570c3d25p-13);
+  STEP(p, t, 0x1.17a4ae2c60a7ap-13);
+  STEP(p, t, 0x1.ab825fc1053dep-10);
+  STEP(p, t, -0x1.c81719d541d65p-9);
+  STEP(p, t, -0x1.ee2761047f60cp-8);
+  STEP(p, t, 0x1.eec4cc3e4d227p-5);
+  STEP(p, t, -0x1.7dff2bff68398p-3);
+  STEP(p, t, 0x1.8c6dbf2cfc2b4p-2);
+  STEP(p, t, -0x1.373e3a893c28ap-1);
+  STEP(p, t, -0x1.990ea270aca77p-56);
   const REAL head = 0x1.82b4bb8c94dcep-1;
 #else
   REAL p = -0x1.15699p-13f;
-  STEP(p, t, 0x1.76c122p-13)
-  STEP(p, t, 0x1.9b7ccap-10)
-  STEP(p, t, -0x1.cc5b14p-9)
-  STEP(p, t, -0x1.ed2a1ap-8)
-  STEP(p, t, 0x1.eed3ecp-5)
-  STEP(p, t, -0x1.7e0004p-3)
-  STEP(p, t, 0x1.8c6d9ep-2)
-  STEP(p, t, -0x1.373e38p-1)
-  STEP(p, t, -0x1.cdac8c8cc8751p-27)
+  STEP(p, t, 0x1.76c122p-13);
+  STEP(p, t, 0x1.9b7ccap-10);
+  STEP(p, t, -0x1.cc5b14p-9);
+  STEP(p, t, -0x1.ed2a1ap-8);
+  STEP(p, t, 0x1.eed3ecp-5);
+  STEP(p, t, -0x1.7e0004p-3);
+  STEP(p, t, 0x1.8c6d9ep-2);
+  STEP(p, t, -0x1.373e38p-1);
+  STEP(p, t, -0x1.cdac8c8cc8751p-27);
   const REAL head = 0x1.82b4bcp-1f;
 #endif
   FN(SmPair) y;
@@ -1388,8 +1305,7 @@ SM FN(SmPair) FN(sm_normal_scaled)(REAL x, REAL k, REAL k_low)
 }
 
 /* factor e^-(high + low) for high >= 0; may be subnormal. */
-SM REAL FN(sm_exp_negative)(REAL high, REAL low, FN(SmPair) factor)
-{
+SM REAL FN(sm_exp_negative)(REAL high, REAL low, FN(SmPair) factor) {
   REAL z, a, b, r = FN(sm_exp_reduce)(-high, &z) - low;
   FN(sm_pow2_pair)(z, &a, &b);
   REAL rest = SM_FMA(factor.high, FN(sm_exp_series)(r), factor.low);
@@ -1397,8 +1313,7 @@ SM REAL FN(sm_exp_negative)(REAL high, REAL low, FN(SmPair) factor)
 }
 
 /* 1 - erf x.  Best effort, no promise of 2 ulp: measured 3. */
-SM REAL FN(sm_erfc)(REAL x)
-{
+SM REAL FN(sm_erfc)(REAL x) {
   const REAL last = REAL_BITS == 64 ? C(27.3) : C(10.2);
   REAL c = x > last ? last : x, low;
   c = c < 0 ? C(0) : c;
@@ -1412,8 +1327,7 @@ SM REAL FN(sm_erfc)(REAL x)
 }
 
 /* x (1 - tail) for x > 0, x tail below; c is |x|, bounded. */
-SM REAL FN(sm_gate)(REAL x, REAL c, REAL tail)
-{
+SM REAL FN(sm_gate)(REAL x, REAL c, REAL tail) {
   return x > 0 ? x - c * tail : CFN(copysign)(c, x) * tail;
 }
 
@@ -1422,8 +1336,7 @@ SM REAL FN(sm_gate)(REAL x, REAL c, REAL tail)
  * the scaled erfc of a / sqrt 2.  The square keeps its rounding error, which
  * would otherwise grow with it.
  */
-SM REAL FN(sm_gelu)(REAL x)
-{
+SM REAL FN(sm_gelu)(REAL x) {
   const REAL last = REAL_BITS == 64 ? C(38.6) : C(14.4);
   REAL a = CFN(fabs)(x), low;
   a = a > last ? last : a;
@@ -1437,8 +1350,7 @@ SM REAL FN(sm_gelu)(REAL x)
  * x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) (Hendrycks and Gimpel
  * 2016).  2 u = a (c1 + c3 a^2) in two words: one would lose 2 |u| ulp.
  */
-SM REAL FN(sm_gelu_tanh)(REAL x)
-{
+SM REAL FN(sm_gelu_tanh)(REAL x) {
 #if REAL_BITS == 64
   const REAL c1 = 0x1.9884533d43651p+0, c1_low = -0x1.cbc0d30ebfd15p-54;
   const REAL c3 = 0x1.2444f2a4d8b4bp-4, c3_low = -0x1.6c843a29d1c70p-61;
@@ -1458,8 +1370,7 @@ SM REAL FN(sm_gelu_tanh)(REAL x)
   return FN(sm_gate)(x, a, FN(sm_logistic_tail)(v, v_low));
 }
 
-SM REAL FN(sm_silu)(REAL x)
-{
+SM REAL FN(sm_silu)(REAL x) {
   REAL a = CFN(fabs)(x);
   a = a > -EXP_MIN ? -EXP_MIN : a;
   return FN(sm_gate)(x, a, FN(sm_logistic_tail)(a, 0));
@@ -1469,36 +1380,32 @@ SM REAL FN(sm_silu)(REAL x)
  * log(1 + e^x) = max(x, 0) + log(1 + e), e = e^-|x| <= 1, and that is
  * 2 atanh s = 2 s + 2 s z p(z), s = e / (2 + e) <= 1/3, z = s^2.
  */
-SM REAL FN(sm_softplus)(REAL x)
-{
+SM REAL FN(sm_softplus)(REAL x) {
   REAL e = FN(sm_exp)(-CFN(fabs)(x)), s = e / (2 + e), z = s * s;
 #if REAL_BITS == 64
   /* (atanh(s) / s - 1) / z: 2^-57.9, f32 2^-27.6 */
   REAL p = 0x1.5c8fb42bf4664p-4;
-  STEP(p, z, 0x1.5596afa8674b7p-5)
-  STEP(p, z, 0x1.efdec2ea3b94cp-5)
-  STEP(p, z, 0x1.1067550cc9ea3p-4)
-  STEP(p, z, 0x1.3b1de493acf4dp-4)
-  STEP(p, z, 0x1.745cb38adbb5cp-4)
-  STEP(p, z, 0x1.c71c741fff158p-4)
-  STEP(p, z, 0x1.249249208497ep-3)
-  STEP(p, z, 0x1.99999999a085ap-3)
-  STEP(p, z, 0x1.5555555555535p-2)
+  STEP(p, z, 0x1.5596afa8674b7p-5);
+  STEP(p, z, 0x1.efdec2ea3b94cp-5);
+  STEP(p, z, 0x1.1067550cc9ea3p-4);
+  STEP(p, z, 0x1.3b1de493acf4dp-4);
+  STEP(p, z, 0x1.745cb38adbb5cp-4);
+  STEP(p, z, 0x1.c71c741fff158p-4);
+  STEP(p, z, 0x1.249249208497ep-3);
+  STEP(p, z, 0x1.99999999a085ap-3);
+  STEP(p, z, 0x1.5555555555535p-2);
 #else
   REAL p = 0x1.1efa3cp-3f;
-  STEP(p, z, 0x1.1eb5bcp-3)
-  STEP(p, z, 0x1.99d28p-3)
-  STEP(p, z, 0x1.5555p-2)
+  STEP(p, z, 0x1.1eb5bcp-3);
+  STEP(p, z, 0x1.99d28p-3);
+  STEP(p, z, 0x1.5555p-2);
 #endif
   REAL tail = 2 * SM_FMA(s * z, p, s);
   return x > 0 ? x + tail : tail;
 }
 
 /* log(sigmoid x) = -softplus(-x). */
-SM REAL FN(sm_logsigmoid)(REAL x)
-{
-  return -FN(sm_softplus)(-x);
-}
+SM REAL FN(sm_logsigmoid)(REAL x) { return -FN(sm_softplus)(-x); }
 
 #undef BITS
 #undef MANTISSA
