@@ -532,7 +532,8 @@ SM REAL FN(sm_tanh)(REAL x) {
  * scaled down by 2^4 and the result up again: S may overflow before it.
  */
 typedef struct FN(SmHyperbolic) {
-  REAL minus, plus, sinh, cosh1, scale; /* cosh1 is cosh r - 1 */
+  REAL minus, minus_low, plus, plus_low; /* (S -+ 1/S) / 2 in two words */
+  REAL sinh, cosh1, scale;               /* cosh1 is cosh r - 1 */
 } FN(SmHyperbolic);
 
 SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a) {
@@ -545,7 +546,8 @@ SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a) {
   half -= c > SINH_BIG ? (BITS)4 << MANTISSA : 0;
   REAL s = FN(sm_real)(half); /* S / 2, then 1 / (2 S) */
   REAL i = FN(sm_real)(((BITS)(2 * BIAS - 2) << MANTISSA) - half);
-  h.minus = s - i, h.plus = s + i;
+  h.minus = s - i, h.minus_low = (s - h.minus) - i;
+  h.plus = s + i, h.plus_low = i - (h.plus - s);
   h.scale = c > SINH_BIG ? C(16) : C(1);
 #if REAL_BITS == 64
   /* (sinh r - r) / r^3 and (cosh r - 1) / r^2 in r^2: 2^-58, 2^-62 */
@@ -578,13 +580,15 @@ SM FN(SmHyperbolic) FN(sm_hyperbolic)(REAL a) {
 
 SM REAL FN(sm_sinh)(REAL x) {
   FN(SmHyperbolic) h = FN(sm_hyperbolic)(CFN(fabs)(x));
-  REAL y = h.minus + SM_FMA(h.plus, h.sinh, h.minus * h.cosh1);
+  REAL tail = SM_FMA(h.minus, h.cosh1, h.minus_low);
+  REAL y = h.minus + SM_FMA(h.plus, h.sinh, tail);
   return CFN(copysign)(y * h.scale, x);
 }
 
 SM REAL FN(sm_cosh)(REAL x) {
   FN(SmHyperbolic) h = FN(sm_hyperbolic)(CFN(fabs)(x));
-  REAL y = h.plus + SM_FMA(h.minus, h.sinh, h.plus * h.cosh1);
+  REAL tail = SM_FMA(h.plus, h.cosh1, h.plus_low);
+  REAL y = h.plus + SM_FMA(h.minus, h.sinh, tail);
   return y * h.scale;
 }
 
