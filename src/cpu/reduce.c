@@ -159,10 +159,9 @@ static void fold_open(Fold *f, const Reduce *r) {
   cut(f);
 }
 
-static void fold_loops(Fold *f) {
+static void fold_loops(Fold *f, const ReduceLevel *level) {
   const Reduce *r = f->r;
   const int type = type_of(r->compute);
-  const ReduceLevel *level = levels[level_best()];
   f->loops = &level->fold[type][r->fold];
   f->load = level->load[type][r->in];
   f->store = level->store[type][r->out];
@@ -326,14 +325,18 @@ size_t cpu_reduce_room(Backend *b, const Reduce *r) {
   return (size_t)(f.blocks * f.chunks * f.width * f.bytes);
 }
 
-bool cpu_reduce(Backend *b, const Reduce *r) {
+bool reduce_run(Backend *b, const Reduce *r, int level) {
   Fold f;
   fold_open(&f, r);
-  fold_loops(&f);
+  fold_loops(&f, levels[level]);
   if (!f.split) return pool_run(b->pool, f.jobs, blocks_work, &f);
   if (!pool_run(b->pool, f.jobs, chunks_work, &f)) return false;
   for (int64_t i = 0; i < f.blocks; i++) meet_chunks(&f, i);
   return true;
+}
+
+bool cpu_reduce(Backend *b, const Reduce *r) {
+  return reduce_run(b, r, level_best());
 }
 
 /* ---- positions of extremes ---- */
@@ -414,19 +417,22 @@ static void search_work(void *arg, int64_t job, int worker) {
   }
 }
 
-bool cpu_arg_extreme(Backend *b, const ArgExtreme *a) {
+bool arg_extreme_run(Backend *b, const ArgExtreme *a, int level) {
   Search s = {.r = a->at, .base = a->base};
   s.r.compute = dtype_compute(a->at.in);
   s.r.fold = a->greatest ? FOLD_amax : FOLD_amin;
   s.r.out = s.r.compute; /* of the loops; places are stored here */
   fold_open(&s.f, &s.r);
-  fold_loops(&s.f);
+  fold_loops(&s.f, levels[level]);
   s.f.out_bytes = 8;
   const int type = type_of(s.r.compute);
-  const ReduceLevel *level = levels[level_best()];
-  s.find = level->find[type];
-  s.rival = level->rival[type][a->greatest];
+  s.find = levels[level]->find[type];
+  s.rival = levels[level]->rival[type][a->greatest];
   s.f.per_job = max_i64(1, JOB_ELEMENTS / (s.f.width * max_i64(s.f.n, 1)));
   s.f.jobs = ceil_div(s.f.blocks, s.f.per_job);
   return pool_run(b->pool, s.f.jobs, search_work, &s);
+}
+
+bool cpu_arg_extreme(Backend *b, const ArgExtreme *a) {
+  return arg_extreme_run(b, a, level_best());
 }

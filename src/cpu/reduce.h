@@ -39,4 +39,8 @@ typedef struct ReduceLevel {
 
 extern const ReduceLevel reduce_base, reduce_avx2, reduce_avx512;
 
+/* The slots on the loops of one level; for tests. */
+bool reduce_run(Backend *b, const Reduce *r, int level);
+bool arg_extreme_run(Backend *b, const ArgExtreme *a, int level);
+
 #endif

@@ -14,13 +14,9 @@ typedef T FN(Step)(T r, T x);
   SM T FN(enter_##name)(T x) { return enter; }
 #include "rows/fold.def"
 
-/* lane[k] meets lane[k + half], for half = half, half / 2, ..., 1. */
-INLINE void FN(tree)(FN(Step) *step, T *lane, int half) {
-  for (; half > 8; half /= 2)
-    for (int k = 0; k < half; k++) lane[k] = step(lane[k], lane[k + half]);
-  for (; half > 0; half /= 2)
-    for (int k = 0; k < half; k++) lane[k] = step(lane[k], lane[k + half]);
-}
+/* lane[k] meets lane[k + half]; constant halves become vector operations. */
+#define MEET(half) \
+  for (int k = 0; k < (half); k++) lane[k] = step(lane[k], lane[k + (half)]);
 
 /* Few elements fill few lanes: the tree over the empty ones changes nothing,
  * as the start value is neutral (no lane is -0: 0 + -0 is 0). */
@@ -29,7 +25,7 @@ INLINE T FN(run_few)(FN(Step) *step, FN(Enter) *enter, T start, int n,
   T lane[FOLD_LANES / 4];
   for (int k = 0; k < FOLD_LANES / 4; k++) lane[k] = start;
   for (int k = 0; k < n; k++) lane[k] = step(start, enter(x[k]));
-  FN(tree)(step, lane, FOLD_LANES / 8);
+  MEET(8) MEET(4) MEET(2) MEET(1)
   return lane[0];
 }
 
@@ -44,9 +40,10 @@ INLINE T FN(run)(FN(Step) *step, FN(Enter) *enter, T start, int64_t n,
       lane[k] = step(lane[k], enter(x[i + k]));
   for (int64_t i = whole; i < n; i++)
     lane[i - whole] = step(lane[i - whole], enter(x[i]));
-  FN(tree)(step, lane, FOLD_LANES / 2);
+  MEET(32) MEET(16) MEET(8) MEET(4) MEET(2) MEET(1)
   return lane[0];
 }
+#undef MEET
 
 #define FOLD(name, ...)                                                  \
   static void FN(loop_start_##name)(int64_t n, void *to) {               \

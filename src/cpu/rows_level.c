@@ -9,12 +9,16 @@
 #include <string.h>
 
 #define SM __attribute__((always_inline, unused)) static inline
+#define NOINLINE __attribute__((noinline)) static
 
-/* A loop may write over what it has read: no overlap tests are wanted. */
+/* A loop may write over what it has read: no overlap tests are wanted.  And
+ * one of PAD elements is to become vectors before it is unrolled. */
 #if defined(__clang__)
 #define IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define WHOLE_VECTORS IVDEP
 #else
 #define IVDEP _Pragma("GCC ivdep")
+#define WHOLE_VECTORS _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #endif
 
 enum { PAD = 16 }; /* the widest vector of f32 */

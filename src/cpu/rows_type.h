@@ -1,53 +1,70 @@
 /* rows_type.h: softmax and its kin for REAL; read twice by rows_level.c.
  *
- * A row shorter than FOLD_LANES is worked on in padded copies, so that every
- * loop is of whole vectors: `small` rows have `len` = n rounded up to PAD
- * places, and what lies past n is not added.  The bits are the same.
+ *   x  x x x ... x x x | x x x . .      n = whole + rest
+ *   --- whole, in place --|-- tail: copied, filled up to a multiple of PAD
+ *
+ * So every loop is of whole vectors, also for rows of ten classes; what the
+ * tail was filled with is not added.  `whole` is a multiple of FOLD_LANES.
+ * Must not know: threads.
  */
 
-/* What a loop over a row reads and writes; b is the first number of a row. */
-typedef struct FN(Row) {
-  int64_t n, len;
+/* Places that a term reads and writes; w and b may be NULL. */
+typedef struct FN(Span) {
   const REAL *x, *g, *w, *b;
   REAL *y;
+} FN(Span);
+
+typedef struct FN(Row) {
+  FN(Span) main, tail;
+  int64_t n, whole;
+  int rest;
   REAL shift, scale, mean, part;
 } FN(Row);
 
-typedef REAL FN(Term)(const FN(Row) *r, int64_t i);
+typedef struct FN(Pads) {
+  REAL x[FOLD_LANES], g[FOLD_LANES], w[FOLD_LANES], b[FOLD_LANES];
+  REAL y[FOLD_LANES];
+} FN(Pads);
 
-/* ---- sums ---- */
+/* Element i of a span; may store y[i]. */
+typedef REAL FN(Term)(const FN(Span) *s, const FN(Row) *r, int64_t i);
 
-INLINE REAL FN(tree)(REAL *lane) {
-  for (int half = FOLD_LANES / 2; half > 8; half /= 2)
-    for (int k = 0; k < half; k++) lane[k] += lane[k + half];
-  for (int half = 8; half > 0; half /= 2)
-    for (int k = 0; k < half; k++) lane[k] += lane[k + half];
-  return lane[0];
-}
+/* ---- loops ---- */
 
-/* The sum of a small row: one element per lane. */
-INLINE REAL FN(sum_small)(FN(Term) *term, const FN(Row) *r) {
-  REAL lane[FOLD_LANES] = {0};
-  for (int64_t i = 0; i < r->len; i += PAD)
-    for (int k = 0; k < PAD; k++) {
-      const REAL t = term(r, i + k);
-      lane[i + k] = 0 + (i + k < r->n ? t : 0); /* 0 + -0 is 0 */
-    }
-  return FN(tree)(lane);
-}
+/* Constant halves: a step is a vector operation. */
+#define MEET(half, step) \
+  for (int k = 0; k < (half); k++) lane[k] = step(lane[k], lane[k + (half)]);
+#define TREE(step)                                          \
+  MEET(32, step) MEET(16, step) MEET(8, step) MEET(4, step) \
+  MEET(2, step) MEET(1, step)
+
+SM REAL FN(plus)(REAL a, REAL b) { return a + b; }
+/* NaN in b is passed over. */
+SM REAL FN(larger)(REAL a, REAL b) { return b > a ? b : a; }
 
 INLINE REAL FN(sum_chunk)(FN(Term) *term, const FN(Row) *r, int64_t first,
                           int64_t last) {
+  const FN(Span) main = r->main, tail = r->tail;
   REAL lane[FOLD_LANES] = {0};
-  const int64_t whole = last - (last - first) % FOLD_LANES;
-  for (int64_t i = first; i < whole; i += FOLD_LANES)
-    for (int k = 0; k < FOLD_LANES; k++) lane[k] += term(r, i + k);
-  for (int64_t i = whole; i < last; i++) lane[i - whole] += term(r, i);
-  return FN(tree)(lane);
+  for (int64_t i = first; i + FOLD_LANES <= last; i += FOLD_LANES) {
+    IVDEP
+    for (int k = 0; k < FOLD_LANES; k++) lane[k] += term(&main, r, i + k);
+  }
+  const int rest = last == r->n ? r->rest : 0;
+  for (int i = 0; i < FOLD_LANES; i += PAD) {
+    if (i >= rest) break;
+    WHOLE_VECTORS
+    for (int k = 0; k < PAD; k++) {
+      const REAL t = term(&tail, r, i + k);
+      lane[i + k] += i + k < rest ? t : 0;
+    }
+  }
+  TREE(FN(plus))
+  return lane[0];
 }
 
 /* Chunks meet as a counter carries. */
-INLINE REAL FN(sum_long)(FN(Term) *term, const FN(Row) *r) {
+INLINE REAL FN(sum)(FN(Term) *term, const FN(Row) *r) {
   REAL stack[64];
   int depth = 0;
   for (int64_t chunk = 0; chunk * FOLD_CHUNK < r->n; chunk++) {
@@ -61,75 +78,83 @@ INLINE REAL FN(sum_long)(FN(Term) *term, const FN(Row) *r) {
   return stack[0];
 }
 
-INLINE REAL FN(sum)(bool small, FN(Term) *term, const FN(Row) *r) {
-  return small ? FN(sum_small)(term, r) : FN(sum_long)(term, r);
-}
-
-/* y[i] = term(r, i); y may be x. */
+/* y[i] = term i; y may be what the term reads at i. */
 INLINE void FN(each)(FN(Term) *term, const FN(Row) *r) {
-  REAL *y = r->y;
-  IVDEP
-  for (int64_t i = 0; i < r->len; i++) y[i] = term(r, i);
+  const FN(Span) main = r->main, tail = r->tail;
+  for (int64_t i = 0; i < r->whole; i += FOLD_LANES) {
+    IVDEP
+    for (int k = 0; k < FOLD_LANES; k++)
+      main.y[i + k] = term(&main, r, i + k);
+  }
+  for (int i = 0; i < r->rest; i += PAD) {
+    WHOLE_VECTORS
+    for (int k = 0; k < PAD; k++) tail.y[i + k] = term(&tail, r, i + k);
+  }
 }
 
 /* The greatest number; NaN is passed over, sums will show it.  -inf where
- * there is none, and in the places of padding. */
-INLINE REAL FN(greatest)(const FN(Row) *r) {
+ * there is none. */
+NOINLINE REAL FN(greatest)(const FN(Row) *r) {
+  const REAL *x = r->main.x, *tail = r->tail.x;
   REAL lane[FOLD_LANES];
-  const int64_t whole = r->len - r->len % FOLD_LANES;
   for (int k = 0; k < FOLD_LANES; k++) lane[k] = -(REAL)INFINITY;
-  for (int64_t i = 0; i < whole; i += FOLD_LANES)
+  for (int64_t i = 0; i < r->whole; i += FOLD_LANES)
     for (int k = 0; k < FOLD_LANES; k++)
-      lane[k] = r->x[i + k] > lane[k] ? r->x[i + k] : lane[k];
-  for (int64_t i = whole; i < r->len; i++)
-    lane[i - whole] = r->x[i] > lane[i - whole] ? r->x[i] : lane[i - whole];
-  for (int half = FOLD_LANES / 2; half > 8; half /= 2)
-    for (int k = 0; k < half; k++)
-      lane[k] = lane[k + half] > lane[k] ? lane[k + half] : lane[k];
-  for (int half = 8; half > 0; half /= 2)
-    for (int k = 0; k < half; k++)
-      lane[k] = lane[k + half] > lane[k] ? lane[k + half] : lane[k];
+      lane[k] = FN(larger)(lane[k], x[i + k]);
+  for (int i = 0; i < FOLD_LANES; i += PAD) {
+    if (i >= r->rest) break;
+    for (int k = 0; k < PAD; k++)
+      lane[i + k] = FN(larger)(lane[i + k], tail[i + k]);
+  }
+  TREE(FN(larger))
   return lane[0];
 }
 
-/* ---- padded copies ---- */
+/* A sum, or a loop, is compiled once for each term; with a row of its own,
+ * which no store can change. */
+#define SUM(name)                                  \
+  NOINLINE REAL FN(sum_##name)(const FN(Row) *r) { \
+    const FN(Row) own = *r;                        \
+    return FN(sum)(FN(term_##name), &own);         \
+  }
+#define EACH(name)                                  \
+  NOINLINE void FN(each_##name)(const FN(Row) *r) { \
+    const FN(Row) own = *r;                         \
+    FN(each)(FN(term_##name), &own);                \
+  }
+#define TERM(name, value)                                               \
+  SM REAL FN(term_##name)(const FN(Span) *s, const FN(Row) *r, int64_t i) { \
+    (void)r;                                                            \
+    return value;                                                       \
+  }
 
-typedef struct FN(Pads) {
-  REAL x[FOLD_LANES], g[FOLD_LANES], w[FOLD_LANES], b[FOLD_LANES];
-  REAL y[FOLD_LANES];
-} FN(Pads);
+/* ---- rows ---- */
 
-INLINE bool FN(is_small)(int64_t n) { return n < FOLD_LANES; }
-
-INLINE const REAL *FN(pad)(bool small, const REAL *x, int64_t n, REAL fill,
+INLINE const REAL *FN(pad)(const FN(Row) *r, const REAL *x, REAL fill,
                            REAL *to) {
-  if (!small || x == NULL) return x;
+  if (x == NULL || r->rest == 0) return to;
   for (int k = 0; k < FOLD_LANES; k++) to[k] = fill;
-  for (int64_t k = 0; k < n; k++) to[k] = x[k];
+  for (int k = 0; k < r->rest; k++) to[k] = x[r->whole + k];
   return to;
 }
 
-INLINE FN(Row) FN(row_open)(bool small, int64_t n, const REAL *x,
-                            const REAL *g, REAL *y, FN(Pads) *pads) {
-  FN(Row) r = {.n = n, .len = small ? (n + PAD - 1) / PAD * PAD : n};
-  r.x = FN(pad)(small, x, n, -(REAL)INFINITY, pads->x);
-  r.g = FN(pad)(small, g, n, 0, pads->g);
-  r.y = small ? pads->y : y;
-  return r;
+INLINE void FN(row_open)(FN(Row) *r, int64_t n, const REAL *x, const REAL *g,
+                         REAL *y, FN(Pads) *pads) {
+  r->n = n, r->whole = n - n % FOLD_LANES, r->rest = (int)(n % FOLD_LANES);
+  r->main = (FN(Span)){.x = x, .g = g, .y = y};
+  r->tail.x = FN(pad)(r, x, -(REAL)INFINITY, pads->x);
+  r->tail.g = FN(pad)(r, g, 0, pads->g);
+  r->tail.y = pads->y;
 }
 
-INLINE void FN(row_close)(bool small, const FN(Row) *r, REAL *y) {
-  if (!small) return;
-  for (int64_t k = 0; k < r->n; k++) y[k] = r->y[k];
+/* The tail of y goes where it belongs. */
+INLINE void FN(row_close)(const FN(Row) *r) {
+  for (int k = 0; k < r->rest; k++) r->main.y[r->whole + k] = r->tail.y[k];
 }
 
-/* A loop over rows, once for small rows and once for others. */
-#define ROWS_LOOP(name, Struct)                                              \
-  static void FN(name)(const Struct *s, int64_t first, int64_t last) {       \
-    if (FN(is_small)(s->n))                                                  \
-      for (int64_t i = first; i < last; i++) FN(name##_row)(true, s, i);     \
-    else                                                                     \
-      for (int64_t i = first; i < last; i++) FN(name##_row)(false, s, i);    \
+#define ROWS_LOOP(name, Struct)                                        \
+  static void FN(name)(const Struct *s, int64_t first, int64_t last) { \
+    for (int64_t i = first; i < last; i++) FN(name##_row)(s, i);       \
   }
 #define AT(s, field, i) ((REAL *)(void *)(s)->field + (i) * (s)->n)
 #define FROM(s, field, i) \
@@ -137,53 +162,52 @@ INLINE void FN(row_close)(bool small, const FN(Row) *r, REAL *y) {
 
 /* ---- softmax ---- */
 
-SM REAL FN(term_exp)(const FN(Row) *r, int64_t i) {
-  return FN(sm_exp)(r->x[i] - r->shift);
-}
-SM REAL FN(term_kept)(const FN(Row) *r, int64_t i) {
-  return r->y[i] = FN(term_exp)(r, i);
-}
-SM REAL FN(term_scaled)(const FN(Row) *r, int64_t i) {
-  return r->y[i] * r->scale;
-}
-SM REAL FN(term_log)(const FN(Row) *r, int64_t i) {
-  return (r->x[i] - r->shift) - r->scale;
-}
+TERM(exp, FN(sm_exp)(s->x[i] - r->shift))
+TERM(kept, s->y[i] = FN(sm_exp)(s->x[i] - r->shift))
+TERM(scaled, s->y[i] * r->scale)
+TERM(log, (s->x[i] - r->shift) - r->scale)
+SUM(exp)
+SUM(kept)
+EACH(scaled)
+EACH(log)
 
-INLINE void FN(softmax_row)(bool small, const Softmax *s, int64_t i) {
+INLINE void FN(softmax_row)(const Softmax *s, int64_t i) {
   FN(Pads) pads;
-  REAL *y = AT(s, y, i);
-  FN(Row) r = FN(row_open)(small, s->n, FROM(s, x, i), NULL, y, &pads);
+  FN(Row) r;
+  FN(row_open)(&r, s->n, FROM(s, x, i), NULL, AT(s, y, i), &pads);
   r.shift = FN(greatest)(&r);
   if (s->log) {
-    r.scale = FN(sm_log)(FN(sum)(small, FN(term_exp), &r));
-    FN(each)(FN(term_log), &r);
+    r.scale = FN(sm_log)(FN(sum_exp)(&r));
+    FN(each_log)(&r);
   } else {
-    r.scale = 1 / FN(sum)(small, FN(term_kept), &r);
-    FN(each)(FN(term_scaled), &r);
+    r.scale = 1 / FN(sum_kept)(&r);
+    FN(each_scaled)(&r);
   }
-  FN(row_close)(small, &r, y);
+  FN(row_close)(&r);
 }
 ROWS_LOOP(softmax, Softmax)
 
-SM REAL FN(term_g)(const FN(Row) *r, int64_t i) { return r->g[i]; }
-SM REAL FN(term_gx)(const FN(Row) *r, int64_t i) { return r->g[i] * r->x[i]; }
-SM REAL FN(term_pull)(const FN(Row) *r, int64_t i) {
-  return r->x[i] * (r->g[i] - r->part);
-}
-SM REAL FN(term_log_pull)(const FN(Row) *r, int64_t i) {
-  return r->g[i] - FN(sm_exp)(r->x[i]) * r->part;
-}
+TERM(g, s->g[i])
+TERM(gx, s->g[i] * s->x[i])
+TERM(pull, s->x[i] * (s->g[i] - r->part))
+TERM(log_pull, s->g[i] - FN(sm_exp)(s->x[i]) * r->part)
+SUM(g)
+SUM(gx)
+EACH(pull)
+EACH(log_pull)
 
-INLINE void FN(softmax_pull_row)(bool small, const Softmax *s, int64_t i) {
+INLINE void FN(softmax_pull_row)(const Softmax *s, int64_t i) {
   FN(Pads) pads;
-  REAL *y = AT(s, y, i);
-  FN(Row) r =
-      FN(row_open)(small, s->n, FROM(s, x, i), FROM(s, g, i), y, &pads);
-  r.part = FN(sum)(small, s->log ? FN(term_g) : FN(term_gx), &r);
-  if (s->log) FN(each)(FN(term_log_pull), &r);
-  else FN(each)(FN(term_pull), &r);
-  FN(row_close)(small, &r, y);
+  FN(Row) r;
+  FN(row_open)(&r, s->n, FROM(s, x, i), FROM(s, g, i), AT(s, y, i), &pads);
+  if (s->log) {
+    r.part = FN(sum_g)(&r);
+    FN(each_log_pull)(&r);
+  } else {
+    r.part = FN(sum_gx)(&r);
+    FN(each_pull)(&r);
+  }
+  FN(row_close)(&r);
 }
 ROWS_LOOP(softmax_pull, Softmax)
 
@@ -191,16 +215,17 @@ ROWS_LOOP(softmax_pull, Softmax)
 
 /* An infinite greatest number shifts nothing: e^inf is the sum, and of -inf
  * alone the sum is 0. */
-INLINE REAL FN(row_lse)(bool small, FN(Row) *r) {
-  const REAL m = FN(greatest)(r);
-  r->shift = m - m == 0 ? m : 0;
-  return r->shift + FN(sm_log)(FN(sum)(small, FN(term_exp), r));
+INLINE REAL FN(row_lse)(const REAL *x, int64_t n) {
+  FN(Pads) pads;
+  FN(Row) r;
+  FN(row_open)(&r, n, x, NULL, NULL, &pads);
+  const REAL m = FN(greatest)(&r);
+  r.shift = m - m == 0 ? m : 0;
+  return r.shift + FN(sm_log)(FN(sum_exp)(&r));
 }
 
-INLINE void FN(logsumexp_row)(bool small, const LogSumExp *s, int64_t i) {
-  FN(Pads) pads;
-  FN(Row) r = FN(row_open)(small, s->n, FROM(s, x, i), NULL, NULL, &pads);
-  ((REAL *)(void *)s->y)[i] = FN(row_lse)(small, &r);
+INLINE void FN(logsumexp_row)(const LogSumExp *s, int64_t i) {
+  ((REAL *)(void *)s->y)[i] = FN(row_lse)(FROM(s, x, i), s->n);
 }
 ROWS_LOOP(logsumexp, LogSumExp)
 
@@ -210,12 +235,9 @@ INLINE int64_t FN(label_of)(const CrossEntropy *s, int64_t i) {
   return ((const int64_t *)(const void *)s->label)[i];
 }
 
-INLINE void FN(cross_entropy_row)(bool small, const CrossEntropy *s,
-                                  int64_t i) {
-  FN(Pads) pads;
+INLINE void FN(cross_entropy_row)(const CrossEntropy *s, int64_t i) {
   const REAL *x = FROM(s, x, i);
-  FN(Row) r = FN(row_open)(small, s->n, x, NULL, NULL, &pads);
-  const REAL lse = FN(row_lse)(small, &r);
+  const REAL lse = FN(row_lse)(x, s->n);
   const int64_t label = FN(label_of)(s, i);
   ((REAL *)(void *)s->lse)[i] = lse;
   ((REAL *)(void *)s->loss)[i] =
@@ -223,112 +245,104 @@ INLINE void FN(cross_entropy_row)(bool small, const CrossEntropy *s,
 }
 ROWS_LOOP(cross_entropy, CrossEntropy)
 
-SM REAL FN(term_cross)(const FN(Row) *r, int64_t i) {
-  return r->scale * FN(term_exp)(r, i);
-}
+TERM(cross, r->scale * FN(sm_exp)(s->x[i] - r->shift))
+EACH(cross)
 
-INLINE void FN(cross_entropy_pull_row)(bool small, const CrossEntropy *s,
-                                       int64_t i) {
+INLINE void FN(cross_entropy_pull_row)(const CrossEntropy *s, int64_t i) {
   FN(Pads) pads;
-  const REAL *x = FROM(s, x, i);
+  FN(Row) r;
   REAL *y = AT(s, gx, i);
   const int64_t label = FN(label_of)(s, i);
   if (label == s->ignore) {
     for (int64_t k = 0; k < s->n; k++) y[k] = 0;
     return;
   }
-  FN(Row) r = FN(row_open)(small, s->n, x, NULL, y, &pads);
+  FN(row_open)(&r, s->n, FROM(s, x, i), NULL, y, &pads);
   r.shift = ((const REAL *)(const void *)s->lse)[i];
   r.scale = ((const REAL *)(const void *)s->g)[i * s->g_stride];
   const int64_t j = label - s->base;
-  const REAL own = r.scale * (FN(term_exp)(&r, j) - 1);
-  FN(each)(FN(term_cross), &r);
-  FN(row_close)(small, &r, y);
-  y[j] = own;
+  const REAL own = r.scale * (FN(sm_exp)(r.main.x[j] - r.shift) - 1);
+  FN(each_cross)(&r);
+  FN(row_close)(&r);
+  y[j] = own; /* last: gx may be x */
 }
 ROWS_LOOP(cross_entropy_pull, CrossEntropy)
 
 /* ---- layer norm ---- */
 
-SM REAL FN(term_x)(const FN(Row) *r, int64_t i) { return r->x[i]; }
-SM REAL FN(term_square)(const FN(Row) *r, int64_t i) {
-  const REAL d = r->x[i] - r->mean;
-  return d * d;
-}
-SM REAL FN(term_v)(const FN(Row) *r, int64_t i) {
-  return (r->x[i] - r->mean) * r->scale;
-}
-SM REAL FN(term_vw)(const FN(Row) *r, int64_t i) {
-  return FN(term_v)(r, i) * r->w[i];
-}
-SM REAL FN(term_vb)(const FN(Row) *r, int64_t i) {
-  return FN(term_v)(r, i) + r->b[i];
-}
-SM REAL FN(term_vwb)(const FN(Row) *r, int64_t i) {
-  return FN(term_vw)(r, i) + r->b[i];
+#define CENTRED (s->x[i] - r->mean)
+#define NORMED (CENTRED * r->scale) /* v of backend.h */
+TERM(x, s->x[i])
+TERM(square, CENTRED * CENTRED)
+TERM(v, NORMED)
+TERM(vw, NORMED * s->w[i])
+TERM(vb, NORMED + s->b[i])
+TERM(vwb, NORMED * s->w[i] + s->b[i])
+SUM(x)
+SUM(square)
+EACH(v)
+EACH(vw)
+EACH(vb)
+EACH(vwb)
+
+INLINE void FN(weights)(const LayerNorm *s, FN(Row) *r, FN(Pads) *pads) {
+  r->main.w = FROM(s, w, 0), r->main.b = FROM(s, b, 0);
+  r->tail.w = FN(pad)(r, r->main.w, 1, pads->w);
+  r->tail.b = FN(pad)(r, r->main.b, 0, pads->b);
 }
 
-INLINE void FN(weights)(bool small, const LayerNorm *s, FN(Row) *r,
-                        FN(Pads) *pads) {
-  r->w = FN(pad)(small, FROM(s, w, 0), s->n, 1, pads->w);
-  r->b = FN(pad)(small, FROM(s, b, 0), s->n, 0, pads->b);
-}
-
-INLINE void FN(layer_norm_row)(bool small, const LayerNorm *s, int64_t i) {
+INLINE void FN(layer_norm_row)(const LayerNorm *s, int64_t i) {
   FN(Pads) pads;
-  REAL *y = AT(s, y, i);
-  FN(Row) r = FN(row_open)(small, s->n, FROM(s, x, i), NULL, y, &pads);
-  FN(weights)(small, s, &r, &pads);
-  r.mean = FN(sum)(small, FN(term_x), &r) / (REAL)s->n;
-  const REAL var = FN(sum)(small, FN(term_square), &r) / (REAL)s->n;
+  FN(Row) r;
+  FN(row_open)(&r, s->n, FROM(s, x, i), NULL, AT(s, y, i), &pads);
+  FN(weights)(s, &r, &pads);
+  r.mean = FN(sum_x)(&r) / (REAL)s->n;
+  const REAL var = FN(sum_square)(&r) / (REAL)s->n;
   r.scale = 1 / CFN(sqrt)(var + (REAL)s->eps);
   ((REAL *)(void *)s->mean)[i] = r.mean;
   ((REAL *)(void *)s->rstd)[i] = r.scale;
-  if (r.w != NULL && r.b != NULL) FN(each)(FN(term_vwb), &r);
-  else if (r.w != NULL) FN(each)(FN(term_vw), &r);
-  else if (r.b != NULL) FN(each)(FN(term_vb), &r);
-  else FN(each)(FN(term_v), &r);
-  FN(row_close)(small, &r, y);
+  if (s->w != NULL && s->b != NULL) FN(each_vwb)(&r);
+  else if (s->w != NULL) FN(each_vw)(&r);
+  else if (s->b != NULL) FN(each_vb)(&r);
+  else FN(each_v)(&r);
+  FN(row_close)(&r);
 }
 ROWS_LOOP(layer_norm, LayerNorm)
 
-SM REAL FN(term_gw)(const FN(Row) *r, int64_t i) { return r->g[i] * r->w[i]; }
-SM REAL FN(term_gv)(const FN(Row) *r, int64_t i) {
-  return r->g[i] * FN(term_v)(r, i);
-}
-SM REAL FN(term_gwv)(const FN(Row) *r, int64_t i) {
-  return FN(term_gw)(r, i) * FN(term_v)(r, i);
-}
-SM REAL FN(term_norm_pull)(const FN(Row) *r, int64_t i) {
-  return r->scale * (r->g[i] - r->shift - FN(term_v)(r, i) * r->part);
-}
-SM REAL FN(term_norm_pull_w)(const FN(Row) *r, int64_t i) {
-  return r->scale *
-         (FN(term_gw)(r, i) - r->shift - FN(term_v)(r, i) * r->part);
-}
+TERM(gw, s->g[i] * s->w[i])
+TERM(gv, s->g[i] * NORMED)
+TERM(gwv, s->g[i] * s->w[i] * NORMED)
+TERM(norm_pull, r->scale * (s->g[i] - r->shift - NORMED * r->part))
+TERM(norm_pull_w,
+     r->scale * (s->g[i] * s->w[i] - r->shift - NORMED * r->part))
+SUM(gw)
+SUM(gv)
+SUM(gwv)
+EACH(norm_pull)
+EACH(norm_pull_w)
 
-INLINE void FN(layer_norm_pull_row)(bool small, const LayerNorm *s,
-                                    int64_t i) {
+INLINE void FN(layer_norm_pull_row)(const LayerNorm *s, int64_t i) {
   FN(Pads) pads;
-  REAL *y = AT(s, gx, i);
+  FN(Row) r;
   const REAL count = (REAL)s->n;
-  FN(Row) r =
-      FN(row_open)(small, s->n, FROM(s, x, i), FROM(s, g, i), y, &pads);
-  FN(weights)(small, s, &r, &pads);
+  FN(row_open)(&r, s->n, FROM(s, x, i), FROM(s, g, i), AT(s, gx, i), &pads);
+  FN(weights)(s, &r, &pads);
   r.mean = ((const REAL *)(const void *)s->mean)[i];
   r.scale = ((const REAL *)(const void *)s->rstd)[i];
-  if (r.w == NULL) {
-    r.shift = FN(sum)(small, FN(term_g), &r) / count;
-    r.part = FN(sum)(small, FN(term_gv), &r) / count;
-    FN(each)(FN(term_norm_pull), &r);
+  if (s->w == NULL) {
+    r.shift = FN(sum_g)(&r) / count;
+    r.part = FN(sum_gv)(&r) / count;
+    FN(each_norm_pull)(&r);
   } else {
-    r.shift = FN(sum)(small, FN(term_gw), &r) / count;
-    r.part = FN(sum)(small, FN(term_gwv), &r) / count;
-    FN(each)(FN(term_norm_pull_w), &r);
+    r.shift = FN(sum_gw)(&r) / count;
+    r.part = FN(sum_gwv)(&r) / count;
+    FN(each_norm_pull_w)(&r);
   }
-  FN(row_close)(small, &r, y);
+  FN(row_close)(&r);
 }
 ROWS_LOOP(layer_norm_pull, LayerNorm)
+#undef CENTRED
+#undef NORMED
 
 /* ---- sums over rows ---- */
 
@@ -383,6 +397,11 @@ static void FN(norm_weights)(const LayerNorm *s, int64_t first, int64_t last) {
   if (s->gw != NULL) memcpy((REAL *)(void *)s->gw + first, w[0], bytes);
   if (s->gb != NULL) memcpy((REAL *)(void *)s->gb + first, b[0], bytes);
 }
+#undef MEET
+#undef TREE
+#undef SUM
+#undef EACH
+#undef TERM
 #undef ROWS_LOOP
 #undef AT
 #undef FROM
