@@ -187,16 +187,27 @@ static void pack_scalar(const REAL *x, const GemmAxis *lane, int64_t from,
                                          axis_at(step, first + p)] : 0;
 }
 
-/* One group of lanes that are neighbours.  The next group of this step is
- * asked for: rows of a large B lie on pages of their own, where the
- * hardware sees no stream. */
+/* One group of lanes that are neighbours. */
 INLINE void pack_unit(const REAL *x, int64_t lanes, const GemmAxis *step,
                       int64_t first, int64_t steps, REAL *out, int64_t width,
                       int64_t keep) {
   for (int64_t p = 0; p < steps; p++) {
     const REAL *from = x + axis_at(step, first + p);
-    __builtin_prefetch(from + 2 * LANES, 0, 2);
     vec_store_first(out + p * width, vec_load_first(from, lanes), keep);
+  }
+}
+
+/* A panel of two whole vectors.  The next panel of this step is asked for:
+ * rows of a large B lie on pages of their own, where the hardware sees no
+ * stream. */
+INLINE void pack_rows(const REAL *x, const GemmAxis *step, int64_t first,
+                      int64_t steps, REAL *out) {
+  for (int64_t p = 0; p < steps; p++, out += 2 * LANES) {
+    const REAL *from = x + axis_at(step, first + p);
+    __builtin_prefetch(from + 2 * LANES, 0, 2);
+    __builtin_prefetch(from + 3 * LANES, 0, 2);
+    vec_store(out, vec_load(from));
+    vec_store(out + LANES, vec_load(from + LANES));
   }
 }
 
@@ -225,6 +236,10 @@ static void pack_across(const REAL *x, const GemmAxis *lane, int64_t from,
 static void pack(const REAL *x, const GemmAxis *lane, int64_t from,
                  int64_t lanes, const GemmAxis *step, int64_t first,
                  int64_t steps, REAL *out, int64_t width) {
+  if (lanes == 2 * LANES && width == lanes && axis_is_unit(lane, from, lanes)) {
+    pack_rows(x + axis_at(lane, from), step, first, steps, out);
+    return;
+  }
   for (int64_t l = 0, wide = 0; l < lanes; l += wide) {
     const int64_t most = min_i64(LANES, lanes - l);
     const int64_t run = axis_run(lane, from + l, most);

@@ -6,7 +6,9 @@
  * of one column, or one chain of many columns, and give the same bits:
  *
  *   along   k is contiguous: lanes are chains, some columns at a time
- *   across  n is contiguous: lanes are columns, eight chains at a time
+ *   across  n is contiguous: lanes are columns; a panel of one vector has
+ *           eight chains at a time, a wide one a single chain, so that its
+ *           rows are read in long runs
  *
  * Other layouts are packed into rows for `across`.  With n = 1 (`dot`) nothing
  * else fills the pipes, and there are DOT_WIDTH times as many chains.
@@ -18,21 +20,20 @@
 
 enum {
   CHAIN_BYTES = 64, /* the widest vector, for all levels */
-  AT_ONCE = 8,      /* sums in registers: 4 cycles long, 2 a cycle */
-  WIDE = VEC_REGISTERS == 32 ? 2 : 1, /* vectors that share a splat of x */
-  PANELS = 8,       /* side by side: a row is left after 128 to 1024 bytes */
-  STEPS = 256,      /* of k, before the next panel: a block stays in L2 */
+  AT_ONCE = 8, /* sums in registers: 4 cycles long, 2 a cycle */
+  WIDEST = VEC_REGISTERS == 32 ? 16 : 8, /* vectors of a panel */
+  STEPS = 64, /* of k, straightened at a time: a multiple of all CHAINS */
   DOT_WIDTH = 4,
-  DOT_STEPS = 512   /* straightened at a time: 4 KiB on the stack */
+  DOT_STEPS = 512 /* straightened at a time: 4 KiB on the stack */
 };
 #endif
 
 enum {
   CHAINS = CHAIN_BYTES / REAL_BYTES,
-  PARTS = CHAINS / LANES,    /* vectors that hold the chains of a column */
-  COLUMNS = AT_ONCE / PARTS, /* read side by side; divides LANES */
-  SPAN = WIDE * LANES,       /* columns of a panel */
-  VECTOR_ROOM = (STEPS + PANELS * (CHAINS + 1)) * SPAN
+  PARTS = CHAINS / LANES,       /* vectors that hold the chains of a column */
+  COLUMNS = PARTS == 4 ? 2 : 4, /* read side by side; more are slower */
+  SPAN = WIDEST * LANES,        /* columns of a panel, at most */
+  VECTOR_ROOM = (STEPS + CHAINS + 1) * SPAN
 };
 
 /* What one product reads, and its place in scratch. */
@@ -41,8 +42,8 @@ typedef struct Row {
   GemmAxis b_row, b_col;
   int64_t k;
   REAL *packed;  /* (STEPS, SPAN) */
-  REAL *sums;    /* (PANELS, CHAINS, SPAN) */
-  REAL *results; /* (PANELS, SPAN) */
+  REAL *sums;    /* (CHAINS, SPAN) */
+  REAL *results; /* (SPAN) */
 } Row;
 
 /* Upper half to lower half, until one is left. */
@@ -62,7 +63,7 @@ INLINE void last_steps(const REAL *x, int64_t count, const int chains,
 /* r[i] = chains of column b[i], folded to one vector, for i < count. */
 INLINE void along(const REAL *x, const REAL *const *b, int64_t k, Vec *r,
                   const int count) {
-  Vec sum[AT_ONCE] = {{0}};
+  Vec sum[COLUMNS * PARTS] = {{0}};
   int64_t p = 0;
   for (; p + CHAINS <= k; p += CHAINS)
     VEC_UNROLL for (int v = 0; v < PARTS; v++) {
@@ -95,9 +96,9 @@ static int along_some(const REAL *x, const REAL *const *b, int64_t k, Vec *r,
     along(x, b, k, r, COLUMNS);
     return COLUMNS;
   }
-  if (COLUMNS > 2 && left >= COLUMNS / 2) {
-    along(x, b, k, r, COLUMNS / 2);
-    return COLUMNS / 2;
+  if (left >= 2) {
+    along(x, b, k, r, 2);
+    return 2;
   }
   along(x, b, k, r, 1);
   return 1;
@@ -106,86 +107,108 @@ static int along_some(const REAL *x, const REAL *const *b, int64_t k, Vec *r,
 /* Columns [col, col + cols), cols <= LANES: one sum per lane. */
 static Vec along_all(const Row *w, int64_t col, int64_t cols) {
   const REAL *b[LANES];
-  Vec r[LANES] = {{0}};
-  for (int64_t i = 0; i < cols; i++) b[i] = w->b + axis_at(&w->b_col, col + i);
-  for (int64_t i = 0; i < cols;)
-    i += along_some(w->x, b + i, w->k, r + i, cols - i);
-  vec_transpose(r);
-  return fold(r, LANES);
-}
-
-/* AT_ONCE chains from `first` on, of a panel of `vecs` vectors. */
-INLINE void across(const REAL *x, const REAL *b, int64_t row, int64_t k,
-                   int64_t last, REAL *sums, int64_t first, const int vecs) {
-  Vec sum[AT_ONCE][WIDE];
-  int64_t p = first;
-  sums += first * SPAN, b += first * row;
-  VEC_UNROLL for (int c = 0; c < AT_ONCE; c++)
-    VEC_UNROLL for (int v = 0; v < vecs; v++)
-      sum[c][v] = vec_load(sums + c * SPAN + v * LANES);
-  for (; p + AT_ONCE <= k; p += CHAINS, b += (CHAINS - AT_ONCE) * row)
-    VEC_UNROLL for (int c = 0; c < AT_ONCE; c++, b += row) {
-      const Vec y = vec_splat(x[p + c]);
-      __builtin_prefetch(b + SPAN, 0, 2); /* the next panel */
-      VEC_UNROLL for (int v = 0; v < vecs; v++) {
-        const int64_t count = VEC_MASKED && v == vecs - 1 ? last : LANES;
-        sum[c][v] = vec_fma(y, vec_load_first(b + v * LANES, count), sum[c][v]);
-      }
-    }
-  VEC_UNROLL for (int c = 0; c < AT_ONCE; c++)
-    VEC_UNROLL for (int v = 0; v < vecs; v++)
-      vec_store(sums + c * SPAN + v * LANES, sum[c][v]);
-  for (; p < k; p++, b += row, sums += SPAN)
-    for (int v = 0; v < vecs; v++) {
-      const int64_t count = VEC_MASKED && v == vecs - 1 ? last : LANES;
-      const Vec was = vec_load(sums + v * LANES);
-      vec_store(sums + v * LANES,
-                vec_fma(vec_splat(x[p]), vec_load_first(b + v * LANES, count),
-                        was));
-    }
-}
-
-/* Steps [from, from + k) of columns [col, col + cols), read in place or
- * straightened first. */
-static void across_panel(const Row *w, int64_t from, int64_t k, int64_t col,
-                         int64_t cols, REAL *sums) {
-  const bool direct = w->b_row.table == NULL &&
-                      axis_is_unit(&w->b_col, col, cols) &&
-                      (VEC_MASKED || cols % LANES == 0);
-  const REAL *b = w->packed;
-  if (direct) b = w->b + from * w->b_row.stride + axis_at(&w->b_col, col);
-  else pack(w->b, &w->b_col, col, cols, &w->b_row, from, k, w->packed, SPAN);
-  const int64_t row = direct ? w->b_row.stride : SPAN;
-  const int64_t last = cols > LANES ? cols - LANES : cols;
-  for (int64_t first = 0; first < CHAINS; first += AT_ONCE) {
-    if (WIDE > 1 && cols > LANES)
-      across(w->x + from, b, row, k, last, sums, first, WIDE);
-    else
-      across(w->x + from, b, row, k, last, sums, first, 1);
+  Vec r[LANES];
+  for (int64_t i = 0; i < LANES; i++) {
+    b[i] = w->b + axis_at(&w->b_col, col + min_i64(i, cols - 1));
+    if (i >= cols) r[i] = (Vec){0};
   }
+  if (cols == LANES) /* no call, and most of r stays in registers */
+    VEC_UNROLL for (int i = 0; i < LANES; i += COLUMNS)
+      along(w->x, b + i, w->k, r + i, COLUMNS);
+  for (int64_t i = 0; i < cols && cols < LANES;)
+    i += along_some(w->x, b + i, w->k, r + i, cols - i);
+  return vec_sums(r);
 }
 
-/* Chains of a panel to results. */
-static void across_tree(const REAL *sums, REAL *results) {
-  for (int v = 0; v < WIDE; v++) {
+/* x[p] b[p][...] for the steps p of chain c, c + CHAINS, ...: one panel. */
+typedef struct Panel {
+  const REAL *x, *b;
+  int64_t row, k, last; /* stride of b, steps, lanes of the last vector */
+  REAL *sums;           /* (CHAINS, vectors) */
+} Panel;
+
+INLINE Vec panel_load(const Panel *t, const REAL *b, int v, int vecs) {
+  return VEC_MASKED && v == vecs - 1 ? vec_load_first(b + v * LANES, t->last)
+                                     : vec_load(b + v * LANES);
+}
+
+/* Chains [first, first + chains). */
+INLINE void across(const Panel *t, int64_t first, const int chains,
+                   const int vecs) {
+  Vec sum[AT_ONCE * 2];
+  REAL *sums = t->sums + first * vecs * LANES;
+  const REAL *b = t->b + first * t->row;
+  int64_t p = first;
+  VEC_UNROLL for (int i = 0; i < chains * vecs; i++)
+    sum[i] = vec_load(sums + i * LANES);
+  for (; p + chains <= t->k; p += CHAINS, b += (CHAINS - chains) * t->row)
+    VEC_UNROLL for (int c = 0; c < chains; c++, b += t->row) {
+      const Vec y = vec_splat(t->x[p + c]);
+      VEC_UNROLL for (int v = 0; v < vecs; v++)
+        sum[c * vecs + v] =
+            vec_fma(y, panel_load(t, b, v, vecs), sum[c * vecs + v]);
+    }
+  VEC_UNROLL for (int i = 0; i < chains * vecs; i++)
+    vec_store(sums + i * LANES, sum[i]);
+  for (; chains > 1 && p < t->k; p++, b += t->row, sums += vecs * LANES)
+    for (int v = 0; v < vecs; v++) {
+      const Vec was = vec_load(sums + v * LANES);
+      const Vec y = vec_splat(t->x[p]);
+      vec_store(sums + v * LANES, vec_fma(y, panel_load(t, b, v, vecs), was));
+    }
+}
+
+/* Few vectors, many chains at once; many vectors, few. */
+INLINE void across_chains(const Panel *t, const int vecs) {
+  const int sums = VEC_REGISTERS == 32 && vecs > 1 ? 2 * AT_ONCE : AT_ONCE;
+  const int chains = sums / vecs < AT_ONCE ? sums / vecs : AT_ONCE;
+  for (int64_t first = 0; first < CHAINS; first += chains)
+    across(t, first, chains, vecs);
+}
+
+static void across_panel(const Panel *t, int64_t vecs) {
+  if (vecs == 1) across_chains(t, 1);
+  else if (vecs == 2) across_chains(t, 2);
+  else if (vecs == 4) across_chains(t, 4);
+  else if (vecs == 8) across_chains(t, 8);
+  else across_chains(t, WIDEST);
+}
+
+/* Chains (CHAINS, vecs) of a panel to results (vecs). */
+static void across_tree(const REAL *sums, int64_t vecs, REAL *results) {
+  for (int64_t v = 0; v < vecs; v++) {
     Vec s[CHAINS];
     VEC_UNROLL for (int c = 0; c < CHAINS; c++)
-      s[c] = vec_load(sums + c * SPAN + v * LANES);
+      s[c] = vec_load(sums + (c * vecs + v) * LANES);
     vec_store(results + v * LANES, fold(s, CHAINS));
   }
 }
 
-/* Columns [col, col + cols), cols <= PANELS * SPAN. */
-static void across_all(const Row *w, int64_t col, int64_t cols) {
-  const int64_t panels = ceil_div(cols, SPAN);
-  memset(w->sums, 0, (size_t)(panels * CHAINS * SPAN) * sizeof(REAL));
-  for (int64_t from = 0; from < w->k; from += STEPS)
-    for (int64_t i = 0; i < panels; i++)
-      across_panel(w, from, min_i64(STEPS, w->k - from), col + i * SPAN,
-                   min_i64(SPAN, cols - i * SPAN),
-                   w->sums + i * CHAINS * SPAN);
-  for (int64_t i = 0; i < panels; i++)
-    across_tree(w->sums + i * CHAINS * SPAN, w->results + i * SPAN);
+/* One panel, read in place or straightened a few steps at a time. */
+static void across_all(const Row *w, int64_t col, int64_t cols, int64_t vecs) {
+  const bool direct = w->b_row.table == NULL &&
+                      axis_is_unit(&w->b_col, col, cols) &&
+                      (VEC_MASKED || cols % LANES == 0);
+  Panel t = {.x = w->x, .row = vecs * LANES, .k = w->k, .sums = w->sums,
+             .b = w->packed, .last = cols - (vecs - 1) * LANES};
+  memset(w->sums, 0, (size_t)(CHAINS * vecs * LANES) * sizeof(REAL));
+  if (direct) {
+    t.b = w->b + axis_at(&w->b_col, col), t.row = w->b_row.stride;
+    across_panel(&t, vecs);
+  }
+  for (int64_t p = 0; p < w->k && !direct; p += STEPS) {
+    t.x = w->x + p, t.k = min_i64(STEPS, w->k - p);
+    pack(w->b, &w->b_col, col, cols, &w->b_row, p, t.k, w->packed, t.row);
+    across_panel(&t, vecs);
+  }
+  across_tree(w->sums, vecs, w->results);
+}
+
+/* The widest panel that the columns fill, but for its last vector. */
+static int64_t panel_vecs(int64_t cols) {
+  int64_t vecs = WIDEST;
+  while (vecs > 1 && cols <= (vecs - 1) * LANES) vecs /= 2;
+  return vecs;
 }
 
 /* x[from, from + count) side by side: where it lies, or in room. */
@@ -237,21 +260,31 @@ static REAL dot(const REAL *x, const GemmAxis *x_axis, const REAL *y,
   return lane[0];
 }
 
+/* Columns [col, col + cols), cols <= SPAN, to results; how many are done. */
+static int64_t some_results(const Job *j, const Row *w, bool k_unit,
+                            int64_t col, int64_t cols) {
+  if (j->g->n == 1) {
+    w->results[0] = dot(j->a, &j->a_col, j->b, &j->b_row, w->k);
+    return 1;
+  }
+  for (int64_t l = 0; l < cols && k_unit; l += LANES)
+    vec_store(w->results + l, along_all(w, col + l, min_i64(LANES, cols - l)));
+  if (k_unit) return cols;
+  const int64_t vecs = panel_vecs(cols);
+  cols = min_i64(cols, vecs * LANES);
+  across_all(w, col, cols, vecs);
+  return cols;
+}
+
 /* One product of a batch: results, then alpha, beta, bias, relu. */
 static void row_product(const Job *j, Row *w) {
-  Tile t = {.out = w->results};
   const bool k_unit = axis_is_unit(&j->b_row, 0, w->k);
+  const Tile t = {.out = w->results};
   w->b = j->b, w->b_row = j->b_row, w->b_col = j->b_col;
-  for (int64_t col = 0; col < j->cols;) {
-    const int64_t most = min_i64(k_unit ? LANES : PANELS * SPAN, j->cols - col);
-    if (j->g->n == 1)
-      w->results[0] = dot(j->a, &j->a_col, j->b, &j->b_row, w->k);
-    else if (k_unit)
-      vec_store(w->results, along_all(w, col, most));
-    else
-      across_all(w, col, most);
-    finish(j, &t, 0, col, 1, most, true, true);
-    col += most;
+  for (int64_t col = 0, cols = 0; col < j->cols; col += cols) {
+    cols = min_i64(SPAN, j->cols - col);
+    cols = some_results(j, w, k_unit, col, cols);
+    finish(j, &t, 0, col, 1, cols, true, true);
   }
 }
 
@@ -260,7 +293,7 @@ static void vector(const Gemm *g, const GemmBlock *block, void *scratch) {
   Job j = open_job(g, block);
   REAL *room = (REAL *)scratch;
   Row w = {.k = g->k, .packed = room, .sums = room + STEPS * SPAN};
-  w.results = w.sums + PANELS * CHAINS * SPAN;
+  w.results = w.sums + CHAINS * SPAN;
   for (int64_t i = 0; i < block->batches; i++) {
     if (g->n > 1) w.x = straight(j.a, &j.a_col, 0, g->k, room + VECTOR_ROOM);
     row_product(&j, &w);

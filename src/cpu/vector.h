@@ -42,6 +42,7 @@ enum { VEC_BYTES = 16, VEC_REGISTERS = 16, VEC_MASKED = 0 };
 #define vec_store_first FN(vec_store_first)
 #define vec_relu FN(vec_relu)
 #define vec_transpose FN(vec_transpose)
+#define vec_sums FN(vec_sums)
 
 /* Lower and upper half of a0 b0 a1 b1 ...  (constant lists by width) */
 #define ZIP_LOW_2 0, 2
@@ -152,4 +153,13 @@ INLINE void vec_transpose(Vec v[LANES]) {
     }
     VEC_UNROLL for (int i = 0; i < LANES; i++) v[i] = w[i];
   }
+}
+
+/* Lane i is the sum of v[i], upper half to lower half until one is left.  A
+ * round zips vectors that stand half apart, so the lanes end in order. */
+INLINE Vec vec_sums(Vec v[LANES]) {
+  VEC_UNROLL for (int half = LANES / 2; half > 0; half /= 2)
+    VEC_UNROLL for (int i = 0; i < half; i++)
+      v[i] = ZIP(LOW, v[i], v[i + half]) + ZIP(HIGH, v[i], v[i + half]);
+  return v[0];
 }
