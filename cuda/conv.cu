@@ -148,28 +148,46 @@ template <typename T> static void set_images(Images<T> *j, const Conv2d *c) {
   j->bias = (const T *)(const void *)c->bias;
 }
 
-template <typename T> static void run_conv(Backend *b, const Conv2d *c) {
-  const cudaStream_t stream = cuda_of(b)->stream;
+template <typename T> static Images<T> images_of(const Conv2d *c) {
   Images<T> j;
   set_images(&j, c);
-  j.batch = j.images * j.groups;
+  j.batch = c->what == CONV_TO_WEIGHT ? j.groups : j.images * j.groups;
   j.left_by_k = true;
-  j.right_by_k = false;
-  if (c->what == CONV_VALUE) {
+  j.right_by_k = c->what == CONV_TO_WEIGHT;
+  switch (c->what) {
+  case CONV_VALUE:
     j.m = j.out, j.n = j.places, j.k = j.in * j.taps;
-    gemm_run<T>(ConvValue<T>{j}, stream);
-  } else if (c->what == CONV_TO_X) {
+    break;
+  case CONV_TO_X:
     j.m = j.in, j.n = j.pixels, j.k = j.out * j.taps;
-    gemm_run<T>(ConvToX<T>{j}, stream);
-  } else {
-    j.batch = j.groups;
+    break;
+  case CONV_TO_WEIGHT:
     j.m = j.out, j.n = j.in * j.taps, j.k = j.images * j.places;
-    j.right_by_k = true;
-    gemm_run<T>(ConvToWeight<T>{j}, stream);
+    break;
+  }
+  return j;
+}
+
+template <typename T> static void run_conv(Backend *b, const Conv2d *c) {
+  const cudaStream_t stream = cuda_of(b)->stream;
+  const Images<T> j = images_of<T>(c);
+  switch (c->what) {
+  case CONV_VALUE:
+    gemm_run<T>(ConvValue<T>{j}, c->scratch, stream);
+    break;
+  case CONV_TO_X:
+    gemm_run<T>(ConvToX<T>{j}, c->scratch, stream);
+    break;
+  case CONV_TO_WEIGHT:
+    gemm_run<T>(ConvToWeight<T>{j}, c->scratch, stream);
+    break;
   }
 }
 
-static size_t cuda_conv_room(Backend *, const Conv2d *) { return 0; }
+static size_t cuda_conv_room(Backend *, const Conv2d *c) {
+  return c->dtype == DTYPE_F32 ? gemm_room<float>(images_of<float>(c))
+                               : gemm_room<double>(images_of<double>(c));
+}
 
 static bool cuda_conv(Backend *b, const Conv2d *c) {
   if (!cuda_ready(b)) return false;

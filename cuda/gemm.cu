@@ -77,14 +77,28 @@ template <typename T> static void run_product(Backend *b, const Product *p) {
   const Matrices<T> job = matrices_of<T>(p);
   const cudaStream_t stream = cuda_of(b)->stream;
   if (p->m > 1 && p->n > 1) {
-    gemm_run<T>(job, stream);
+    gemm_run<T>(job, p->scratch, stream);
     return;
   }
   const Grid g = grid_of_warps(p->batch * p->m * p->n);
   LAUNCH(gemm_vectors<T>, g.blocks, g.threads, 0, stream, job);
 }
 
-static size_t cuda_product_room(Backend *, const Product *) { return 0; }
+static size_t cuda_product_room(Backend *, const Product *p) {
+  if (p->m <= 1 || p->n <= 1) return 0;
+  if (p->dtype == DTYPE_F32) return gemm_room<float>(matrices_of<float>(p));
+  if (p->dtype == DTYPE_F64) return gemm_room<double>(matrices_of<double>(p));
+  switch (dtype_width(p->dtype)) {
+  case 1:
+    return gemm_room<uint8_t>(matrices_of<uint8_t>(p));
+  case 2:
+    return gemm_room<uint16_t>(matrices_of<uint16_t>(p));
+  case 4:
+    return gemm_room<uint32_t>(matrices_of<uint32_t>(p));
+  default:
+    return gemm_room<uint64_t>(matrices_of<uint64_t>(p));
+  }
+}
 
 static bool cuda_product(Backend *b, const Product *p) {
   if (!cuda_ready(b)) return false;

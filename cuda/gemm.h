@@ -20,9 +20,12 @@ enum {
   TILE_SIDE = 16, /* threads along each */
   TILE_EACH = TILE / TILE_SIDE,
   TILE_THREADS = TILE_SIDE * TILE_SIDE,
-  TILE_DEPTH = 16,     /* of k, held in shared memory at a time */
-  TILE_ROW = TILE + 1, /* one more: rows begin in different banks */
-  PIECE = 384          /* DEPTH of cpu/gemm_real.h */
+  TILE_DEPTH = 16,       /* of k, held in shared memory at a time */
+  TILE_ROW = TILE + 1,   /* one more: rows begin in different banks */
+  PIECE = 384,           /* DEPTH of cpu/gemm_real.h */
+  FEW_TILES = 128,       /* would leave most of a large GPU idle */
+  MANY_PIECES = 4,       /* worth a pass over their sums */
+  SPLIT_BYTES = 64 << 20 /* the most that those may take */
 };
 
 static __device__ __forceinline__ float multiply_add(float a, float b,
@@ -115,11 +118,23 @@ static __device__ void tile_piece(const Job &job, const TilePlace &at,
   }
 }
 
-template <typename T, typename Job>
-static __global__ void gemm_tiles(Job job, int64_t tiles) {
-  DYNAMIC_SHARED(T, room);
+/* f(row, column, value) for the elements of c that this thread owns. */
+template <typename T, typename Job, typename F>
+static __device__ void tile_each(const Job &job, const TilePlace &at,
+                                 const T (*value)[TILE_EACH], F f) {
   const int tx = threadIdx.x % TILE_SIDE, ty = threadIdx.x / TILE_SIDE;
-  const int64_t pieces = (job.k + PIECE - 1) / PIECE;
+  for (int r = 0; r < TILE_EACH; r++)
+    for (int c = 0; c < TILE_EACH; c++) {
+      const int64_t row = at.row + ty + r * TILE_SIDE;
+      const int64_t column = at.column + tx + c * TILE_SIDE;
+      if (row < job.m && column < job.n) f(row, column, value[r][c]);
+    }
+}
+
+/* One block per tile, piece after piece. */
+template <typename T, typename Job>
+static __global__ void gemm_tiles(Job job, int64_t tiles, int64_t pieces) {
+  DYNAMIC_SHARED(T, room);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const TilePlace at = tile_place(job, tile);
     T total[TILE_EACH][TILE_EACH] = {};
@@ -131,22 +146,75 @@ static __global__ void gemm_tiles(Job job, int64_t tiles) {
         for (int c = 0; c < TILE_EACH; c++)
           total[r][c] = i == 0 ? sum[r][c] : (T)(sum[r][c] + total[r][c]);
     }
-    for (int r = 0; r < TILE_EACH; r++)
-      for (int c = 0; c < TILE_EACH; c++) {
-        const int64_t row = at.row + ty + r * TILE_SIDE;
-        const int64_t column = at.column + tx + c * TILE_SIDE;
-        if (row < job.m && column < job.n)
-          job.store(at.batch, row, column, total[r][c]);
-      }
+    tile_each(job, at, total, [=](int64_t row, int64_t column, T v) {
+      job.store(at.batch, row, column, v);
+    });
   }
 }
 
+/* One block per piece of a tile: partial (pieces, batch, m, n). */
 template <typename T, typename Job>
-static void gemm_run(const Job &job, cudaStream_t stream) {
-  const int64_t tiles = tile_count(job);
-  const unsigned blocks = (unsigned)min_i64(tiles, MAX_BLOCKS);
+static __global__ void gemm_pieces(Job job, int64_t tiles, int64_t pieces,
+                                   T *partial) {
+  DYNAMIC_SHARED(T, room);
+  for (int64_t w = blockIdx.x; w < tiles * pieces; w += gridDim.x) {
+    const int64_t tile = w / pieces, i = w - tile * pieces;
+    const TilePlace at = tile_place(job, tile);
+    T *to = partial + (i * job.batch + at.batch) * job.m * job.n;
+    const int64_t n = job.n;
+    T sum[TILE_EACH][TILE_EACH] = {};
+    tile_piece(job, at, i * job.k / pieces, (i + 1) * job.k / pieces, room,
+               sum);
+    tile_each(job, at, sum, [=](int64_t row, int64_t column, T v) {
+      to[row * n + column] = v;
+    });
+  }
+}
+
+/* The pieces of an element, added left to right. */
+template <typename T, typename Job>
+static __global__ void gemm_join(Job job, int64_t pieces, const T *partial) {
+  const int64_t matrix = job.m * job.n, all = job.batch * matrix;
+  EACH(e, all) {
+    T total = partial[e];
+    for (int64_t i = 1; i < pieces; i++)
+      total = (T)(partial[i * all + e] + total);
+    const int64_t batch = e / matrix, place = e - batch * matrix;
+    const int64_t row = place / job.n;
+    job.store(batch, row, place - row * job.n, total);
+  }
+}
+
+template <typename Job> static int64_t gemm_count(const Job &job) {
+  return ceil_div(job.k, PIECE);
+}
+
+/* Bytes of scratch: 0 where a block per tile is work enough. */
+template <typename T, typename Job> static size_t gemm_room(const Job &job) {
+  const int64_t pieces = gemm_count(job);
+  const int64_t bytes = pieces * job.batch * job.m * job.n * (int64_t)sizeof(T);
+  const bool splits = tile_count(job) < FEW_TILES && pieces >= MANY_PIECES &&
+                      bytes <= SPLIT_BYTES;
+  return splits ? (size_t)bytes : 0;
+}
+
+template <typename T, typename Job>
+static void gemm_run(const Job &job, void *scratch, cudaStream_t stream) {
+  const int64_t tiles = tile_count(job), pieces = gemm_count(job);
   const size_t bytes = 2 * TILE_DEPTH * TILE_ROW * sizeof(T);
-  LAUNCH((gemm_tiles<T, Job>), blocks, TILE_THREADS, bytes, stream, job, tiles);
+  if (gemm_room<T>(job) == 0) {
+    const unsigned blocks = (unsigned)min_i64(tiles, MAX_BLOCKS);
+    LAUNCH((gemm_tiles<T, Job>), blocks, TILE_THREADS, bytes, stream, job,
+           tiles, pieces);
+    return;
+  }
+  T *partial = static_cast<T *>(scratch);
+  const unsigned blocks = (unsigned)min_i64(tiles * pieces, MAX_BLOCKS);
+  LAUNCH((gemm_pieces<T, Job>), blocks, TILE_THREADS, bytes, stream, job, tiles,
+         pieces, partial);
+  const Grid g = grid_of(job.batch * job.m * job.n);
+  LAUNCH((gemm_join<T, Job>), g.blocks, g.threads, 0, stream, job, pieces,
+         partial);
 }
 
 #endif

@@ -298,22 +298,59 @@ static __device__ T warp_chunk(int64_t first, int64_t last, T start,
   return warp_tree(low, high, step);
 }
 
-/* The fold of element(0) ... element(n - 1); the same in every thread. */
-template <typename T, typename Element, typename Step>
-static __device__ T warp_fold(int64_t n, T start, Element element, Step step) {
-  if (n <= FOLD_CHUNK) return warp_chunk(0, n, start, element, step);
+/* chunk(first, last) of [0, n), joined as they come. */
+template <typename T, typename Chunk, typename Step>
+static __device__ T join_chunks(int64_t n, Chunk chunk, Step step) {
   T stack[FOLD_DEPTH];
   int depth = 0;
-  for (int64_t chunk = 0; chunk * FOLD_CHUNK < n; chunk++) {
-    const int64_t first = chunk * FOLD_CHUNK;
+  for (int64_t k = 0; k * FOLD_CHUNK < n; k++) {
+    const int64_t first = k * FOLD_CHUNK;
     const int64_t last = first + FOLD_CHUNK < n ? first + FOLD_CHUNK : n;
-    T r = warp_chunk(first, last, start, element, step);
-    for (int64_t bits = chunk; bits & 1; bits >>= 1)
-      r = step(stack[--depth], r);
+    T r = chunk(first, last);
+    for (int64_t bits = k; bits & 1; bits >>= 1) r = step(stack[--depth], r);
     stack[depth++] = r;
   }
   T r = stack[--depth];
   while (depth > 0) r = step(stack[--depth], r);
+  return r;
+}
+
+/* The fold of element(0) ... element(n - 1); the same in every thread. */
+template <typename T, typename Element, typename Step>
+static __device__ T warp_fold(int64_t n, T start, Element element, Step step) {
+  if (n <= FOLD_CHUNK) return warp_chunk(0, n, start, element, step);
+  return join_chunks<T>(
+      n,
+      [=](int64_t first, int64_t last) {
+        return warp_chunk(first, last, start, element, step);
+      },
+      step);
+}
+
+/* The same for COLUMNS neighbouring columns at a time, where a warp along a
+ * column would read far apart: thread (c, l) of the block keeps lanes l and
+ * l + 32 of column c.  `room` holds COLUMN_THREADS numbers.  Every thread of
+ * column c gets its fold. */
+enum { COLUMNS = 32, COLUMN_THREADS = COLUMNS * WARP };
+
+template <typename T, typename Element, typename Step>
+static __device__ T column_chunk(int64_t first, int64_t last, T start,
+                                 Element element, Step step, T *room) {
+  const int l = threadIdx.x / COLUMNS;
+  T *at = room + threadIdx.x;
+  T low = start, high = start;
+  for (int64_t i = first + l; i < last; i += FOLD_LANES) {
+    low = step(low, element(i));
+    if (i + WARP < last) high = step(high, element(i + WARP));
+  }
+  *at = step(low, high);
+  __syncthreads();
+  for (int half = WARP / 2; half > 0; half /= 2) {
+    if (l < half) *at = step(*at, at[half * COLUMNS]);
+    __syncthreads();
+  }
+  const T r = room[threadIdx.x % COLUMNS];
+  __syncthreads(); /* before the next chunk writes there */
   return r;
 }
 

@@ -2,8 +2,8 @@
  * extremes.
  *
  * A few elements per result: one thread folds them.  More: a warp takes a
- * chunk of FOLD_CHUNK elements, and a second kernel joins the chunks.  Both
- * give the bits of cpu/reduce.c.
+ * chunk of FOLD_CHUNK elements (a block takes those of neighbouring columns),
+ * and a second kernel joins the chunks.  All give the bits of cpu/reduce.c.
  */
 #include "kernel.h"
 
@@ -124,8 +124,34 @@ template <typename C> static __global__ void fold_by_warp(Fold f) {
   }
 }
 
+/* One block per chunk of COLUMNS neighbouring results. */
+template <typename C>
+static __global__ void __launch_bounds__(COLUMN_THREADS)
+    fold_by_column(Fold f) {
+  DYNAMIC_SHARED(C, room);
+  const Join<C> join = {f.fold};
+  const int64_t tiles = (f.kept.count + COLUMNS - 1) / COLUMNS;
+  for (int64_t t = blockIdx.x; t < tiles * f.chunks; t += gridDim.x) {
+    const int64_t tile = t / f.chunks, chunk = t - tile * f.chunks;
+    const int64_t first = chunk * FOLD_CHUNK, n = f.gone.count;
+    const int64_t last = first + FOLD_CHUNK < n ? first + FOLD_CHUNK : n;
+    const int64_t k = tile * COLUMNS + threadIdx.x % COLUMNS;
+    const bool is_column = k < f.kept.count; /* the others repeat the last */
+    int64_t at[2];
+    walk_at<2>(f.kept, f.kept_stride, is_column ? k : f.kept.count - 1, at);
+    const Element<C> element = {&f, at[0]};
+    const C r =
+        column_chunk(first, last, fold_start(f.fold, C()), element, join, room);
+    if (!is_column || threadIdx.x >= COLUMNS) continue;
+    if (f.chunks == 1)
+      store_from<C>(f.dst, f.out, at[1], r);
+    else
+      ((C *)f.partial)[k * f.chunks + chunk] = r;
+  }
+}
+
 /* One block per result joins its chunks: a tree of neighbours, in place. */
-template <typename C> static __global__ void join_chunks(Fold f) {
+template <typename C> static __global__ void join_partials(Fold f) {
   for (int64_t k = blockIdx.x; k < f.kept.count; k += gridDim.x) {
     C *p = (C *)f.partial + k * f.chunks;
     for (int64_t step = 1; step < f.chunks; step *= 2) {
@@ -161,18 +187,31 @@ static Fold fold_of(const Reduce *r) {
   return f;
 }
 
+/* Do neighbouring results lie closer together than the elements of one? */
+static bool goes_across(const Fold &f) {
+  return f.kept.axes > 0 && f.kept.count >= COLUMNS / 2 &&
+         f.kept_stride[0][f.kept.axes - 1] == 1 &&
+         f.gone_stride[0][f.gone.axes - 1] > 1;
+}
+
 template <typename C> static void run_fold(const Fold &f, cudaStream_t s) {
   if (f.gone.count <= FEW) {
     const Grid g = grid_of(f.kept.count);
     LAUNCH(fold_by_thread<C>, g.blocks, g.threads, 0, s, f);
     return;
   }
-  const Grid g = grid_of_warps(f.kept.count * f.chunks);
-  LAUNCH(fold_by_warp<C>, g.blocks, g.threads, 0, s, f);
+  if (goes_across(f)) {
+    const int64_t tiles = ceil_div(f.kept.count, COLUMNS) * f.chunks;
+    LAUNCH(fold_by_column<C>, (unsigned)min_i64(tiles, MAX_BLOCKS),
+           COLUMN_THREADS, COLUMN_THREADS * sizeof(C), s, f);
+  } else {
+    const Grid g = grid_of_warps(f.kept.count * f.chunks);
+    LAUNCH(fold_by_warp<C>, g.blocks, g.threads, 0, s, f);
+  }
   if (f.chunks == 1) return;
   const unsigned blocks = (unsigned)min_i64(f.kept.count, MAX_BLOCKS);
   const unsigned threads = grid_of(f.chunks, JOIN_THREADS).threads;
-  LAUNCH(join_chunks<C>, blocks, threads, 0, s, f);
+  LAUNCH(join_partials<C>, blocks, threads, 0, s, f);
 }
 
 static size_t cuda_reduce_room(Backend *, const Reduce *r) {

@@ -59,6 +59,17 @@ static __device__ T warp_log_sum_exp(const T *x, int64_t n) {
   return log_of(warp_sum_exp(x, n, shift)) + shift;
 }
 
+/* The same of COLUMNS columns by a block; see column_chunk. */
+template <typename T, typename Element>
+static __device__ T column_sum(int64_t n, T *room, Element element) {
+  return join_chunks<T>(
+      n,
+      [=](int64_t first, int64_t last) {
+        return column_chunk(first, last, T(0), element, Plus<T>(), room);
+      },
+      Plus<T>());
+}
+
 /* ---- softmax ---- */
 
 LAUNCH_POINTERS(Softmax, s, {
@@ -148,17 +159,24 @@ template <typename T> static __global__ void layer_norm_pull_x(LayerNorm l) {
   }
 }
 
-/* Sums over rows: one warp per column. */
-template <typename T> static __global__ void layer_norm_pull_w(LayerNorm l) {
+/* Sums over rows: a block takes COLUMNS columns. */
+template <typename T>
+static __global__ void __launch_bounds__(COLUMN_THREADS)
+    layer_norm_pull_w(LayerNorm l) {
+  DYNAMIC_SHARED(T, room);
   const int64_t n = l.n;
   const T *mean = (const T *)l.mean, *rstd = (const T *)l.rstd;
-  EACH_WARP(j, n) {
-    const T *x = (const T *)l.x + j, *g = (const T *)l.g + j;
-    const T gw = warp_sum<T>(l.rows, [=](int64_t i) {
+  for (int64_t tile = blockIdx.x; tile * COLUMNS < n; tile += gridDim.x) {
+    const int64_t j = tile * COLUMNS + threadIdx.x % COLUMNS;
+    const bool is_column = j < n; /* the others repeat the last */
+    const T *x = (const T *)l.x + (is_column ? j : n - 1);
+    const T *g = (const T *)l.g + (is_column ? j : n - 1);
+    const T gw = column_sum<T>(l.rows, room, [=](int64_t i) {
       return g[i * n] * ((x[i * n] - mean[i]) * rstd[i]);
     });
-    const T gb = warp_sum<T>(l.rows, [=](int64_t i) { return g[i * n]; });
-    if (!is_first_lane()) continue;
+    const T gb =
+        column_sum<T>(l.rows, room, [=](int64_t i) { return g[i * n]; });
+    if (!is_column || threadIdx.x >= COLUMNS) continue;
     if (l.gw != nullptr) ((T *)l.gw)[j] = gw;
     if (l.gb != nullptr) ((T *)l.gb)[j] = gb;
   }
@@ -197,16 +215,19 @@ static __global__ void cross_entropy_pull_rows(CrossEntropy e) {
 
 /* ---- the slots ---- */
 
-/* Launches `kernel` for f32 or f64 on the grid g. */
-#define RUN(kernel, g, job)                                                 \
-  do {                                                                      \
-    const Grid grid = (g);                                                  \
-    const cudaStream_t stream = cuda_of(b)->stream;                         \
-    if ((job)->dtype == DTYPE_F32)                                          \
-      LAUNCH(kernel<float>, grid.blocks, grid.threads, 0, stream, *(job));  \
-    else                                                                    \
-      LAUNCH(kernel<double>, grid.blocks, grid.threads, 0, stream, *(job)); \
+/* Launches `kernel` for f32 or f64; `room` numbers of shared memory. */
+#define RUN_WITH(kernel, g, room, job)                                         \
+  do {                                                                         \
+    const Grid grid = (g);                                                     \
+    const cudaStream_t stream = cuda_of(b)->stream;                            \
+    if ((job)->dtype == DTYPE_F32)                                             \
+      LAUNCH(kernel<float>, grid.blocks, grid.threads, (room) * sizeof(float), \
+             stream, *(job));                                                  \
+    else                                                                       \
+      LAUNCH(kernel<double>, grid.blocks, grid.threads,                        \
+             (room) * sizeof(double), stream, *(job));                         \
   } while (0)
+#define RUN(kernel, g, job) RUN_WITH(kernel, g, 0, job)
 
 static bool cuda_softmax(Backend *b, const Softmax *s) {
   if (!cuda_ready(b)) return false;
@@ -234,10 +255,15 @@ static bool cuda_layer_norm(Backend *b, const LayerNorm *l) {
 
 static size_t cuda_layer_norm_room(Backend *, const LayerNorm *) { return 0; }
 
+static Grid grid_of_columns(int64_t n) {
+  const int64_t tiles = ceil_div(n, COLUMNS);
+  return {(unsigned)min_i64(tiles, MAX_BLOCKS), COLUMN_THREADS};
+}
+
 static bool cuda_layer_norm_pull(Backend *b, const LayerNorm *l) {
   if (!cuda_ready(b)) return false;
   if (l->gw != nullptr || l->gb != nullptr)
-    RUN(layer_norm_pull_w, grid_of_warps(l->n), l);
+    RUN_WITH(layer_norm_pull_w, grid_of_columns(l->n), COLUMN_THREADS, l);
   if (l->gx != nullptr) RUN(layer_norm_pull_x, grid_of_warps(l->rows), l);
   return cuda_launched(b);
 }

@@ -210,6 +210,10 @@ void test_folds() {
       fold(FOLD_sum, DTYPE_F16, DTYPE_F32, DTYPE_F16, kept, gone, across);
       fold(FOLD_sum, DTYPE_U8, DTYPE_I64, DTYPE_I64, kept, gone, across);
     }
+  for (int64_t gone : {70, 5000}) {
+    fold(FOLD_sum, DTYPE_F32, DTYPE_F32, DTYPE_F32, 40, gone, true);
+    fold(FOLD_amax, DTYPE_I32, DTYPE_I64, DTYPE_I64, 16, gone, true);
+  }
   for (int id = 0; id < (int)FOLD_COUNT; id++)
     for (Dtype d : {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64})
       for (int64_t gone : {5, 200}) fold((FoldId)id, d, d, d, 3, gone, true);
@@ -363,6 +367,7 @@ void test_products() {
     }
   product(DTYPE_F32, 1, 70, 130, 20, false);
   product(DTYPE_F64, 1, 3, 66, 900, true);
+  for (Dtype d : types) product(d, 2, 5, 6, 2000, false); /* in pieces */
 }
 
 /* ---- convolutions and pools ---- */
@@ -516,6 +521,7 @@ void test_rows_of_numbers() {
     norm_of(d, 5, 33, true);
     norm_of(d, 100, 4, true);
     norm_of(d, 3, 70, false);
+    norm_of(d, 5000, 3, true);
     for (int64_t g_stride : {0, 1}) entropy_of(d, 6, 10, g_stride);
   }
 }
