@@ -74,7 +74,8 @@ static Tensor *fused_pull(Tape *t, int k, Tensor *g) {
   if ((row->uses[k] & USES_R) != 0) in[3] = arg_tensor(tape_saved(t, SAVED_R));
   in[4] = arg_tensor(g);
   if (t->status != OK) return NULL;
-  return tape_own(t, pointwise_pull(t->c, t->node->op, k, in, &r), r);
+  const Status s = pointwise_pull(t->c, t->node->op, k, in, &r);
+  return tape_own(t, s, r);
 }
 
 static Tensor *pointwise_reading(Tape *t, int k, Tensor *g) {

@@ -107,7 +107,8 @@ static Tensor *positions(Tape *t) {
   Args a = tape_args(OP_add);
   a.at[0] = arg_tensor(at);
   a.at[1] = arg_integer(t->c->failure.base);
-  return tape_own(t, op_call(t->c, OP_add, &a, &r), r);
+  const Status s = op_call(t->c, OP_add, &a, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *pool_back(Tape *t, Tensor *g) {
@@ -279,7 +280,8 @@ static Tensor *counting(Tape *t) {
   Args a = tape_args(OP_ne);
   a.at[0] = arg_tensor(target);
   a.at[1] = arg_integer(integer_at(t, 3));
-  r = tape_own(t, op_call(t->c, OP_ne, &a, &r), r);
+  const Status s = op_call(t->c, OP_ne, &a, &r);
+  r = tape_own(t, s, r);
   return tape_cast(t, r, dtype_of(t));
 }
 

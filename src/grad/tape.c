@@ -107,7 +107,8 @@ Tensor *tape_number(Tape *t, double value) {
   const Result *r = &t->node->result[0];
   Tensor *x = NULL;
   if (t->status != OK) return NULL;
-  return tape_own(t, op_scalar(t->c, r->device, r->dtype, value, &x), x);
+  const Status s = op_scalar(t->c, r->device, r->dtype, value, &x);
+  return tape_own(t, s, x);
 }
 
 Tensor *tape_zeros(Tape *t, const Input *like) {
@@ -123,20 +124,23 @@ Tensor *tape_zeros(Tape *t, const Input *like) {
 Tensor *tape_unary(Tape *t, OpId op, Tensor *x) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
-  return tape_own(t, op_unary(t->c, op, x, &r), r);
+  const Status s = op_unary(t->c, op, x, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_binary(Tape *t, OpId op, Tensor *x, Tensor *y) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL || y == NULL)) return NULL;
-  return tape_own(t, op_binary(t->c, op, x, y, &r), r);
+  const Status s = op_binary(t->c, op, x, y, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_ternary(Tape *t, OpId op, Tensor *x, Tensor *y, Tensor *z) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL || y == NULL || z == NULL))
     return NULL;
-  return tape_own(t, op_ternary(t->c, op, x, y, z, &r), r);
+  const Status s = op_ternary(t->c, op, x, y, z, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_call(Tape *t, OpId op, const Args *a) {
@@ -150,13 +154,15 @@ Tensor *tape_call(Tape *t, OpId op, const Args *a) {
 Tensor *tape_reshape(Tape *t, Tensor *x, int rank, const int64_t *size) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
-  return tape_own(t, op_reshape(t->c, x, rank, size, &r), r);
+  const Status s = op_reshape(t->c, x, rank, size, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_expand(Tape *t, Tensor *x, int rank, const int64_t *size) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
-  return tape_own(t, op_expand(t->c, x, rank, size, &r), r);
+  const Status s = op_expand(t->c, x, rank, size, &r);
+  return tape_own(t, s, r);
 }
 
 static bool has_size(const Tensor *x, int rank, const int64_t *size) {
@@ -170,26 +176,30 @@ Tensor *tape_sum_to(Tape *t, Tensor *x, int rank, const int64_t *size) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
   if (has_size(x, rank, size)) return x;
-  return tape_own(t, op_sum_to(t->c, x, rank, size, &r), r);
+  const Status s = op_sum_to(t->c, x, rank, size, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_cast(Tape *t, Tensor *x, Dtype dtype) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
   if (x->dtype == dtype) return x;
-  return tape_own(t, op_cast(t->c, x, dtype, &r), r);
+  const Status s = op_cast(t->c, x, dtype, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_sum_axes(Tape *t, Tensor *x, int count, const int64_t *dims) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
-  return tape_own(t, op_sum(t->c, x, count, dims, true, &r), r);
+  const Status s = op_sum(t->c, x, count, dims, true, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_scale(Tape *t, Tensor *x, double factor) {
   Tensor *r = NULL;
   if (t->status != OK || never(x == NULL)) return NULL;
-  return tape_own(t, op_with_number(t->c, OP_mul, x, factor, &r), r);
+  const Status s = op_with_number(t->c, OP_mul, x, factor, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *tape_plus(Tape *t, Tensor *x, Tensor *y) {

@@ -26,7 +26,8 @@ Tensor *permute_back(Tape *t, Tensor *g) {
   Tensor *r = NULL;
   if (t->status != OK) return NULL;
   for (int i = 0; i < dims->count; i++) inverse[dims->sizes[i]] = i;
-  return tape_own(t, op_permute(t->c, g, dims->count, inverse, &r), r);
+  const Status s = op_permute(t->c, g, dims->count, inverse, &r);
+  return tape_own(t, s, r);
 }
 
 Tensor *transpose_back(Tape *t, Tensor *g) {
@@ -233,7 +234,8 @@ static Tensor *turned(Tape *t, Tensor *x) {
   Tensor *r = NULL;
   if (t->status != OK) return NULL;
   const int rank = x->shape.rank;
-  return tape_own(t, op_transpose(t->c, x, rank - 2, rank - 1, &r), r);
+  const Status s = op_transpose(t->c, x, rank - 2, rank - 1, &r);
+  return tape_own(t, s, r);
 }
 
 /* A vector operand as the matrix that it stood for. */
