@@ -512,7 +512,7 @@ static void not_numbers(int level) {
 }
 
 int main(int argc, char **argv) {
-  const int cases = argc > 1 ? atoi(argv[1]) : check_fast() ? 300 : 1200;
+  const int cases = argc > 1 ? atoi(argv[1]) : check_fast() ? 250 : 800;
   for (int level = 0; level <= level_best(); level++) {
     for (int i = 0; i < cases; i++) random_case(level);
     same_bits(level);

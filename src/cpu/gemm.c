@@ -122,7 +122,8 @@ static void bundle(GemmPlan *p, double flops) {
 static int64_t block_room(const GemmPlan *p) {
   const GemmLevel *l = p->level;
   const int64_t depth = min_i64(p->g.k, l->depth);
-  const bool few = p->size.rows <= l->rows || p->g.m % p->size.rows != 0;
+  const bool few = p->size.rows <= l->rows ||
+                   p->grid_rows * p->size.rows != p->g.m;
   const int64_t most = few ? WIDEST : 2;
   const bool shared = p->size.rows > l->block_rows;
   const int64_t rows = shared ? l->block_rows : p->size.rows;
@@ -143,6 +144,11 @@ static size_t room(const GemmPlan *p) {
   return (size_t)(ceil_div(count * l->bytes, ROOM_ALIGN) * ROOM_ALIGN);
 }
 
+/* Most products are one chunk, and a division costs as much as 4 x 4 x 4. */
+static int64_t pieces(int64_t count, int64_t each) {
+  return count == each ? 1 : ceil_div(count, each);
+}
+
 GemmPlan gemm_plan(const Gemm *g, int level) {
   GemmPlan p = {.g = *g,
                 .level = gemm_level(level, g->type),
@@ -161,17 +167,16 @@ GemmPlan gemm_plan(const Gemm *g, int level) {
     cut(&p);
   else if (cut_vector(&p), p.size.cols == p.g.n)
     bundle(&p, flops);
-  p.grid_rows = ceil_div(p.g.m, p.size.rows);
-  p.grid_cols = ceil_div(p.g.n, p.size.cols);
-  p.chunks = p.grid_rows * p.grid_cols * ceil_div(g->batch, p.size.batches);
+  p.grid_rows = pieces(p.g.m, p.size.rows);
+  p.grid_cols = pieces(p.g.n, p.size.cols);
+  p.chunks = p.grid_rows * p.grid_cols * pieces(g->batch, p.size.batches);
   p.room = room(&p);
   return p;
 }
 
 size_t gemm_room(const Gemm *g, int level) { return gemm_plan(g, level).room; }
 
-void gemm_chunk(const GemmPlan *p, int64_t chunk, void *scratch) {
-  assert(chunk >= 0 && chunk < p->chunks);
+static GemmBlock chunk_block(const GemmPlan *p, int64_t chunk) {
   const int64_t row = chunk % p->grid_rows;
   const int64_t col = chunk / p->grid_rows % p->grid_cols;
   const int64_t batch = chunk / p->grid_rows / p->grid_cols;
@@ -180,5 +185,11 @@ void gemm_chunk(const GemmPlan *p, int64_t chunk, void *scratch) {
   b.batches = min_i64(p->size.batches, p->g.batch - b.batch);
   b.rows = min_i64(p->size.rows, p->g.m - b.row);
   b.cols = min_i64(p->size.cols, p->g.n - b.col);
+  return b;
+}
+
+void gemm_chunk(const GemmPlan *p, int64_t chunk, void *scratch) {
+  assert(chunk >= 0 && chunk < p->chunks);
+  const GemmBlock b = chunk == 0 ? p->size : chunk_block(p, chunk);
   p->work(&p->g, &b, scratch);
 }

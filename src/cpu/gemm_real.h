@@ -257,6 +257,22 @@ static void pack(const REAL *x, const GemmAxis *lane, int64_t from,
   }
 }
 
+/* Rows [row, ...) in tiles of nearly equal height: `taller` of them have one
+ * row more than `least`.  128 rows are 10 tiles of 13 or 12, not 9 of 14 and
+ * one of 2. */
+typedef struct Strip {
+  int64_t row, tiles, least, taller;
+} Strip;
+
+static Strip strip_new(int64_t row, int64_t rows, int64_t most) {
+  const int64_t tiles = ceil_div(rows, most);
+  return (Strip){row, tiles, rows / tiles, rows % tiles};
+}
+
+INLINE int64_t strip_height(const Strip *s, int64_t n) {
+  return s->least + (n < s->taller);
+}
+
 INLINE Vec gather(const REAL *p, int64_t stride, int64_t count) {
   if (stride == 1) return vec_load_first(p, count);
   REAL r[LANES] = {0};
@@ -306,45 +322,43 @@ static bool is_plain(const Gemm *g, bool first, bool last) {
          !(last && (g->bias != NULL || g->relu));
 }
 
-/* Rows [row, row + rows) of one panel, in tiles of nearly equal height. */
-static void panel(const Job *j, Tile *t, int64_t row, int64_t rows, int64_t col,
-                  int width, int64_t cols, bool first, bool last) {
+/* All rows of a strip with one panel of B. */
+static void panel(const Job *j, Tile *t, const Strip *s, int64_t col, int width,
+                  int64_t cols, bool first, bool last) {
   REAL sums[ROWS * 2 * LANES] __attribute__((aligned(64)));
-  const int64_t tiles = ceil_div(rows, j->tile);
   const bool plain = is_plain(j->g, first, last) &&
                      (VEC_MASKED || cols % LANES == 0);
   const REAL *a = t->a;
   t->add = plain && (!first || j->g->beta == 1);
-  for (int64_t n = 0; n < tiles; n++) {
-    const int64_t skipped = n * rows / tiles;
-    const int64_t count = (n + 1) * rows / tiles - skipped;
-    REAL *c = j->c + (row + skipped) * j->g->c_row + col;
-    t->a = a + skipped * (j->a_direct ? t->a_row : t->depth);
+  int64_t row = s->row, count = 0;
+  for (int64_t n = 0; n < s->tiles; n++, row += count) {
+    REAL *c = j->c + row * j->g->c_row + col;
+    count = strip_height(s, n);
     if (!j->a_direct) t->a_row = 1, t->a_col = count;
     t->out = plain ? c : sums;
     t->out_row = plain ? j->g->c_row : LANES << width;
     fetch_c(j->g, c, count, cols);
     kernels[count - 1][width][t->table != NULL](t);
-    if (!plain) finish(j, t, row + skipped, col, count, cols, first, last);
+    if (!plain) finish(j, t, row, col, count, cols, first, last);
+    t->a += count * (j->a_direct ? t->a_row : t->depth);
   }
   t->a = a;
 }
 
-/* Point the tile at rows [row, row + rows) of A. */
-static void place_a(const Job *j, Tile *t, int64_t from, int64_t row,
-                    int64_t rows) {
+/* Point the tile at the strip's rows of A. */
+static void place_a(const Job *j, Tile *t, int64_t from, const Strip *s) {
   t->a = j->a_room;
   if (j->a_direct) {
     t->a_row = j->a_row.stride, t->a_col = j->a_col.stride;
-    t->a = j->a + from * t->a_col + row * t->a_row;
+    t->a = j->a + from * t->a_col + s->row * t->a_row;
     return;
   }
-  const int64_t tiles = ceil_div(rows, j->tile);
-  for (int64_t n = 0; n < tiles; n++) {
-    const int64_t skipped = n * rows / tiles;
-    const int64_t count = (n + 1) * rows / tiles - skipped;
-    pack(j->a, &j->a_row, row + skipped, count, &j->a_col, from, t->depth,
-         j->a_room + skipped * t->depth, count);
+  REAL *out = j->a_room;
+  int64_t row = s->row, count = 0;
+  for (int64_t n = 0; n < s->tiles; n++, row += count) {
+    count = strip_height(s, n);
+    pack(j->a, &j->a_row, row, count, &j->a_col, from, t->depth, out, count);
+    out += count * t->depth;
   }
 }
 
@@ -375,13 +389,14 @@ static void piece(const Job *j, int64_t from, int64_t depth, bool first,
   for (int64_t i = 0; i < blocks; i++) {
     const int64_t row = i * j->rows / blocks;
     const int64_t rows = (i + 1) * j->rows / blocks - row;
-    place_a(j, &t, from, row, rows);
+    const Strip s = strip_new(row, rows, j->tile);
+    place_a(j, &t, from, &s);
     for (int64_t col = 0; col < j->cols;) {
       int width = j->width;
       while (width > 0 && j->cols - col <= (LANES << width) - LANES) width--;
       const int64_t cols = min_i64(j->cols - col, LANES << width);
       place_b(j, &t, from, col, cols, 1 << width, i > 0);
-      panel(j, &t, row, rows, col, width, cols, first, last);
+      panel(j, &t, &s, col, width, cols, first, last);
       col += cols;
     }
   }
@@ -452,19 +467,18 @@ static bool is_one_panel(const Job *j) {
 static void panels(const Job *j, int64_t batches) {
   const Gemm *g = j->g;
   const int width = j->cols > LANES;
-  const int64_t count = ceil_div(j->rows, j->tile);
+  const Strip s = strip_new(0, j->rows, j->tile);
   Tile t = {.a_row = j->a_row.stride, .a_col = j->a_col.stride,
             .b = j->b + axis_at(&j->b_col, 0), .b_row = j->b_row.stride,
             .depth = g->k, .last = j->cols - LANES * width,
             .out_row = g->c_row, .add = g->beta == 1};
   for (int64_t i = 0; i < batches; i++) {
-    int64_t row = 0, left = j->rows;
-    for (int64_t n = count; n > 0; n--) {
-      const int64_t rows = n == 1 ? left : (left + n - 1) / n;
-      t.a = j->a + i * g->a.batch + row * t.a_row;
-      t.out = j->c + i * g->c_batch + row * t.out_row;
-      kernels[rows - 1][width][0](&t);
-      row += rows, left -= rows;
+    t.a = j->a + i * g->a.batch;
+    t.out = j->c + i * g->c_batch;
+    for (int64_t n = 0; n < s.tiles; n++) {
+      const int64_t count = strip_height(&s, n);
+      kernels[count - 1][width][0](&t);
+      t.a += count * t.a_row, t.out += count * t.out_row;
     }
     t.b += g->b.batch;
   }
