@@ -61,13 +61,17 @@ static PathStep resolve_range(lua_State *L, const Tensor *x, int dim,
                  item->step, (int64_t)dim, (int64_t)dim);
   if (a < 0) a += n + 1;
   if (b < 0) b += n + 1;
-  if (a < 1 || a > n + 1 || b < a - 1 || b > n)
+  if (a < 1 || a > n + 1 || b < 0 || b > n)
     border_error(L, E_INDEX, NULL,
-                 "range %I to %I of dim %P of %S: it begins at 1..%I and ends "
-                 "at %I or up to one before its begin",
+                 "range %I:%I of dim %P of %S: positions are 1..%I or -1..%I",
                  item->has_first ? item->first : 1,
                  item->has_last ? item->last : n, (int64_t)dim,
-                 SHAPE_ARG(&x->shape), n + 1, n);
+                 SHAPE_ARG(&x->shape), n, -n);
+  if (b < a - 1)
+    border_error(L, E_INDEX, NULL,
+                 "range %I:%I of dim %P of %S ends before it begins (a:a-1 is "
+                 "the empty one)",
+                 a, b, (int64_t)dim, SHAPE_ARG(&x->shape));
   const int64_t length = b - a + 1;
   const PathStep step = {item->step == 1 || length == 0 ? OP_narrow : OP_slice,
                          axis, a - 1, ceil_div(length, item->step), item->step};
@@ -242,12 +246,28 @@ int border_index(lua_State *L) {
 
 /* ---- assignment: what v may be ---- */
 
-/* Numbers go into numbers, booleans into bool. */
-static void check_scalar(lua_State *L, int at, const Tensor *x) {
-  const bool is_boolean = lua_isboolean(L, at);
-  if (is_boolean == (x->dtype == DTYPE_BOOL)) return;
+/* Booleans go into bool, and nothing else does. */
+static void check_class(lua_State *L, int at, const Tensor *x) {
+  if (lua_isboolean(L, at) == (x->dtype == DTYPE_BOOL)) return;
   border_error(L, E_DTYPE, NULL, "%A is %s and self is %s", "value",
                border_describe(L, at), dtype_name(x->dtype));
+}
+
+/* A number as an argument; whole ones only go into integers, and only if they
+ * fit. */
+static Arg read_number(lua_State *L, int at, const Tensor *x) {
+  const Dtype d = x->dtype;
+  int64_t n = 0;
+  if (dtype_class(d) == CLASS_FLOAT)
+    return lua_isinteger(L, at) ? arg_integer(lua_tointeger(L, at))
+                                : arg_number(lua_tonumber(L, at));
+  if (!args_is_whole(L, at, &n))
+    border_error(L, E_DTYPE, NULL, "%A is %s and self is %s", "value",
+                 border_describe(L, at), dtype_name(d));
+  if (n < dtype_least(d) || n > dtype_greatest(d))
+    border_error(L, E_RANGE, NULL, "%A %I does not fit in %s (%I..%I)", "value",
+                 n, dtype_name(d), dtype_least(d), dtype_greatest(d));
+  return arg_integer(n);
 }
 
 /* v, at `at`, as an argument of `copy`.  A table becomes a tensor, whose
@@ -256,17 +276,18 @@ static Arg read_value(lua_State *L, int at, const Tensor *x) {
   Make m = {x->dtype, tensor_device(x), false, false, true};
   switch (lua_type(L, at)) {
   case LUA_TNUMBER:
-    check_scalar(L, at, x);
-    return lua_isinteger(L, at) ? arg_integer(lua_tointeger(L, at))
-                                : arg_number(lua_tonumber(L, at));
+    check_class(L, at, x);
+    return read_number(L, at, x);
   case LUA_TBOOLEAN:
-    check_scalar(L, at, x);
+    check_class(L, at, x);
     return arg_integer(lua_toboolean(L, at));
   case LUA_TTABLE:
     return arg_tensor(table_to_tensor(L, at, &m)->tensor);
   default:
     break;
   }
+  if (lua_isnoneornil(L, at))
+    border_error(L, E_TYPE, NULL, "%A is nil; a tensor has no holes", "value");
   if (border_handle(L, at) == NULL)
     border_error(L, E_TYPE, NULL,
                  "%A is %s; a number, a boolean, a tensor or a table is due",

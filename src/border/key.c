@@ -32,7 +32,7 @@ static int64_t read_position(lua_State *L, int at) {
   if (args_is_whole(L, at, &value)) return value;
   if (lua_type(L, at) == LUA_TNUMBER)
     border_error(L, E_INDEX, NULL, "position %s is no whole number",
-                 border_describe(L, at));
+                 luaL_tolstring(L, at, NULL));
   border_error(L, E_TYPE, NULL, "a position is %s; a whole number is due",
                border_describe(L, at));
   return 0;

@@ -87,7 +87,7 @@ static void check_row(const Walk *w, int64_t size) {
   lua_State *L = w->L;
   const int top = lua_gettop(L);
   if (!lua_istable(L, top))
-    border_error(L, E_SHAPE, NULL,
+    border_error(L, E_TYPE, NULL,
                  "element %s is %s, where a table of %I is due",
                  path_text(w, text), border_describe(L, top), size);
   const int64_t length = (int64_t)lua_rawlen(L, top);
@@ -95,6 +95,19 @@ static void check_row(const Walk *w, int64_t size) {
     border_error(L, E_SHAPE, NULL,
                  "ragged rows: element %s has size %I, the first one %I",
                  path_text(w, text), length, size);
+}
+
+/* The key below the top is no position. */
+static void raise_key(Walk *w) {
+  char text[PATH_TEXT];
+  lua_State *L = w->L;
+  w->depth--; /* the path of the table itself */
+  const char *path = path_text(w, text);
+  lua_pushvalue(L, -2); /* lua_next may not see it converted */
+  border_error(L, E_TYPE, NULL,
+               "%s%s has the key %s beside its elements from 1 on",
+               path[0] == '\0' ? "the table" : "element ", path,
+               luaL_tolstring(L, -1, NULL));
 }
 
 /* Raise unless the keys of the table on top, at the walk's depth, are 1 to n:
@@ -105,13 +118,7 @@ static void check_keys(Walk *w, int64_t n) {
   int64_t keys = 0;
   lua_pushnil(L);
   for (; lua_next(L, -2) != 0; lua_pop(L, 1)) {
-    if (!lua_isinteger(L, -2)) {
-      w->depth--; /* the path of the table itself */
-      const char *path = path_text(w, text);
-      border_error(L, E_TYPE, NULL, "%s%s has the key %s beside its elements",
-                   path[0] == '\0' ? "the table" : "element ", path,
-                   border_describe(L, lua_gettop(L) - 1));
-    }
+    if (!lua_isinteger(L, -2)) raise_key(w);
     if (++keys <= n) continue;
     w->at[w->depth] = n + 1;
     border_error(L, E_TYPE, NULL, "element %s is nil", path_text(w, text));
@@ -264,7 +271,7 @@ static void check_leaf(const Walk *w, Form *f) {
   const LeafKind kind = leaf_kind(L, top);
   if (kind == LEAF_NONE)
     border_error(L, E_TYPE, NULL, "element %s is %s", path_text(w, text),
-                 border_describe(L, top));
+                 lua_isnil(L, top) ? "nil" : border_describe(L, top));
   if (f->kind == LEAF_NONE && !decide(f, kind, border_context(L)))
     border_error(L, E_DTYPE, NULL, "element %s is %s and self is %s",
                  path_text(w, text), kind_text(kind), dtype_name(f->dtype));
@@ -441,7 +448,12 @@ static Status make_stack(Context *c, const Form *f, Tensor *const *list,
   a.at[0].count = (int)count;
   Status s = op_call(c, OP_stack, &a, &row);
   if (s != OK) return s;
+  if (f->shape.rank == 1) {
+    *r = row;
+    return OK;
+  }
   s = op_reshape(c, row, f->shape.rank, f->shape.size, r);
+  if (s == OK) (*r)->is_view = false; /* nobody else has its storage */
   tensor_release(c, row);
   return s;
 }

@@ -345,6 +345,7 @@ Status pick_get(Context *c, Tensor *x, const Picks *p, Tensor **r) {
   if (s != OK) goto done;
   const Shape shape = around(&plan, x, plan.shape.rank, plan.shape.size);
   s = reshape(c, picked, &shape, r);
+  if (s == OK) (*r)->is_view = false; /* nobody else has its storage */
 done:
   tensor_release(c, merged);
   tensor_release(c, places);
