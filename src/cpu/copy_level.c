@@ -16,7 +16,7 @@
 #include "cpu/vector.h"
 enum { SIDE_4 = VEC_BYTES / 4, SIDE_8 = VEC_BYTES / 8, PAD = VEC_BYTES };
 
-/* ---- squares ---- */
+/* ---- squares and pads ---- */
 
 static void square_4(const void *from, int64_t from_col, void *to,
                      int64_t to_row) {
@@ -25,6 +25,19 @@ static void square_4(const void *from, int64_t from_col, void *to,
     v[c] = vec_load((const float *)from + c * from_col);
   vec_transpose(v);
   for (int r = 0; r < SIDE_4; r++) vec_store((float *)to + r * to_row, v[r]);
+}
+
+/* Written as whole vectors where loads can be masked: a kernel that reads them
+ * back at once would else wait for the narrow writes to reach the cache. */
+static void pad_4(int64_t n, const void *from, void *to) {
+  const REAL *const a = from;
+  REAL *const b = to;
+  for (int i = 0; i < POINT_PAD; i += LANES) {
+    const int64_t left = min_i64(n - i, LANES);
+    if (VEC_MASKED && left > 0) vec_store(b + i, vec_load_first(a + i, left));
+    else vec_store(b + i, vec_splat(a[0]));
+  }
+  for (int64_t i = 1; i < n && !VEC_MASKED; i++) b[i] = a[i];
 }
 
 #undef REAL
@@ -42,6 +55,17 @@ static void square_8(const void *from, int64_t from_col, void *to,
     v[c] = vec_load((const double *)from + c * from_col);
   vec_transpose(v);
   for (int r = 0; r < SIDE_8; r++) vec_store((double *)to + r * to_row, v[r]);
+}
+
+static void pad_8(int64_t n, const void *from, void *to) {
+  const REAL *const a = from;
+  REAL *const b = to;
+  for (int i = 0; i < POINT_PAD; i += LANES) {
+    const int64_t left = min_i64(n - i, LANES);
+    if (VEC_MASKED && left > 0) vec_store(b + i, vec_load_first(a + i, left));
+    else vec_store(b + i, vec_splat(a[0]));
+  }
+  for (int64_t i = 1; i < n && !VEC_MASKED; i++) b[i] = a[i];
 }
 
 /* Narrow elements: vectors of 16 bytes at every level.  The same shuffle as
@@ -247,4 +271,6 @@ const CopyLevel JOIN(copy_, LEVEL) = {
     .square = {square_1, square_2, square_4, square_8},
     .side = {SIDE_1, SIDE_2, SIDE_4, SIDE_8},
     .pad = PAD,
+    .pad_4 = pad_4,
+    .pad_8 = pad_8,
 };

@@ -85,11 +85,15 @@ typedef void ConvertKernel(int64_t n, const void *from, void *to);
 typedef void SquareKernel(const void *from, int64_t from_col, void *to,
                           int64_t to_row);
 
+/* to = POINT_PAD elements: n < POINT_PAD of `from`, then any numbers. */
+typedef void PadKernel(int64_t n, const void *from, void *to);
+
 typedef struct CopyLevel {
   ConvertKernel *convert[DTYPE_COUNT][DTYPE_COUNT]; /* from, to; else NULL */
   SquareKernel *square[4];                          /* 1, 2, 4, 8 bytes */
   int side[4];
   int pad; /* <= CONVERT_PAD */
+  PadKernel *pad_4, *pad_8;
 } CopyLevel;
 
 extern const CopyLevel copy_base;

@@ -51,9 +51,12 @@ static PointKernel *find_kernel(const Program *p, int level) {
   const Step *s = &p->step[0];
   const PointRow *row = &point_level(level)[s->op];
   const int type = point_type(p->compute);
-  if (s->reading == READ_VALUE) return row->value[type];
-  assert(type == POINT_F32 || type == POINT_F64);
-  return row->pull[type][s->reading - READ_GX];
+  PointKernel *const kernel = s->reading == READ_VALUE
+                                  ? row->value[type]
+                                  : row->pull[type & 1][s->reading - READ_GX];
+  assert(s->reading == READ_VALUE || type == POINT_F32 || type == POINT_F64);
+  assert(kernel != NULL);
+  return kernel;
 }
 
 /* ---- calling a kernel ---- */
@@ -63,29 +66,23 @@ typedef struct Pad {
   _Alignas(64) char data[POINT_PAD * 8];
 } Pad;
 
-/* n < POINT_PAD elements and copies of the first behind them: numbers that
- * the row would see anyway. */
-static void pad_fill(Pad *pad, size_t bytes, int64_t n, const void *from) {
-  if (bytes == 4) {
-    uint32_t *const to = (uint32_t *)pad->data;
-    const uint32_t *const x = from;
-    for (int i = 0; i < POINT_PAD; i++) to[i] = x[0];
-    for (int64_t i = 1; i < n; i++) to[i] = x[i];
-  } else {
-    uint64_t *const to = (uint64_t *)pad->data;
-    const uint64_t *const x = from;
-    for (int i = 0; i < POINT_PAD; i++) to[i] = x[0];
-    for (int64_t i = 1; i < n; i++) to[i] = x[i];
-  }
-}
-
 /* A call in which kernels may not touch what follows: bit k of `exact` says
  * that in[k] must not be read past n, bit INPUTS the same of out. */
 typedef struct Call {
   PointKernel *kernel;
+  PadKernel *pad;
   size_t bytes;
   int exact;
 } Call;
+
+static void call_open(Call *c, const Program *p, int level) {
+  const bool narrow = p->compute == DTYPE_F32 || p->compute == DTYPE_I32;
+  const CopyLevel *const copy = copy_level(level);
+  c->kernel = find_kernel(p, level);
+  c->pad = narrow ? copy->pad_4 : copy->pad_8;
+  c->bytes = narrow ? 4 : 8;
+  c->exact = 0;
+}
 
 /* in[k] == NULL: not read. */
 static void call_rest(const Call *c, int64_t from, int64_t n,
@@ -99,7 +96,7 @@ static void call_rest(const Call *c, int64_t from, int64_t n,
     if (in[k] == NULL) continue;
     at[k] = (const char *)in[k] + (size_t)from * c->bytes;
     if ((c->exact >> k & 1) == 0) continue;
-    pad_fill(&pad[k], c->bytes, n - from, at[k]);
+    c->pad(n - from, at[k], pad[k].data);
     at[k] = pad[k].data;
   }
   if ((c->exact >> INPUTS & 1) == 0) {
@@ -148,7 +145,7 @@ static bool is_plain(const Program *p, const Leaf *l) {
 
 /* One axis, one chunk, every operand as the kernel wants it: run at once and
  * return true. */
-static bool run_plain(const Program *p, PointKernel *kernel) {
+static bool run_plain(const Program *p, int level) {
   if (p->axes != 1 || p->size[0] > CHUNK) return false;
   const Step *s = &p->step[0];
   const void *in[INPUTS] = {NULL};
@@ -162,8 +159,9 @@ static bool run_plain(const Program *p, PointKernel *kernel) {
     in[k] = l->data;
     if (l->data == NULL) number[k] = number_of(l, p->compute), in[k] = &number[k];
   }
-  const bool narrow = p->compute == DTYPE_F32 || p->compute == DTYPE_I32;
-  const Call c = {kernel, narrow ? 4 : 8, (1 << (INPUTS + 1)) - 1};
+  Call c;
+  call_open(&c, p, level);
+  c.exact = (1 << (INPUTS + 1)) - 1;
   call(&c, p->size[0], in, p->leaf[s->out].data);
   return true;
 }
@@ -296,8 +294,7 @@ static void plan_open(Plan *plan, const Program *p, int level) {
   plan->program = p;
   const Layout layout = choose(plan);
   plan->copy = copy_level(level);
-  plan->call.kernel = find_kernel(p, level);
-  plan->call.bytes = dtype_bytes(p->compute);
+  call_open(&plan->call, p, level);
   operand_open(&plan->out, plan->program, s->out, layout);
   plan->call.exact = plan->out.direct ? 1 << INPUTS : 0;
   for (int k = 0; k < INPUTS; k++) {
@@ -402,9 +399,7 @@ static void run_chunk(void *arg, int64_t chunk, int worker) {
 
 bool pointwise_run(Backend *b, const Program *p, int level) {
   assert(p->steps == 1 && p->axes >= 1);
-  PointKernel *const kernel = find_kernel(p, level);
-  assert(kernel != NULL);
-  if (run_plain(p, kernel)) return true;
+  if (run_plain(p, level)) return true;
   Plan plan;
   plan_open(&plan, p, level);
   if (plan.cut.tiles <= plan.chunk) {
