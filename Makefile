@@ -159,8 +159,8 @@ $(BUILD)/core.list: FORCE
 $(OBJ)/src/cpu/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
 $(OBJ)/src/border/%.o $(OBJ)/src/host/%.o $(OBJ)/spec/%.o $(OBJ)/vendor/%.o: \
   BASE += $(LUA_INCLUDE)
-$(OBJ)/src/host/%.o: BASE += '-DTENSUS_RELEASE="$(VERSION)"' \
-  '-DTENSUS_LUA_KIND="$(LUA_KIND)"'
+$(OBJ)/src/border/%.o $(OBJ)/src/host/%.o: BASE += \
+  '-DTENSUS_RELEASE="$(VERSION)"' '-DTENSUS_LUA_KIND="$(LUA_KIND)"'
 
 $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
@@ -305,16 +305,31 @@ fake: $(FAKE)
 # ---- tests ----
 
 SPEC_C := $(wildcard spec/c/*_test.c)
-SPEC_BIN := $(SPEC_C:spec/c/%.c=$(BUILD)/spec/%)
+SPEC_CPP := $(wildcard spec/c/*_test.cpp)
+SPEC_BIN := $(SPEC_C:spec/c/%.c=$(BUILD)/spec/%) \
+            $(SPEC_CPP:spec/c/%.cpp=$(BUILD)/spec/%)
 
 $(BUILD)/spec/%_test: $(OBJ)/spec/c/%_test.o $(BUILD)/core.a $(LUA_OBJ)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $< $(BUILD)/core.a $(LUA_LINK) $(LIBS) -Wl,-E -o $@
 
+# In C++: what runs the CUDA files, which are linked in, on the fake device.
+$(OBJ)/spec/%.o: spec/%.cpp $(BUILD)/flags
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXBASE) $(CXXWARN) $(CUDA_INCLUDE) -c $< -o $@
+
+$(SPEC_CPP:spec/c/%.cpp=$(BUILD)/spec/%): $(BUILD)/spec/%: \
+  $(OBJ)/spec/c/%.o $(FAKE_OBJ) $(BUILD)/core.a $(LUA_OBJ)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(SANFLAGS) $< $(FAKE_OBJ) $(BUILD)/core.a $(LUA_LINK) $(LIBS) \
+	  -o $@
+
 .PHONY: run-test run-check run-demo run-bench
 run-test run-check: all fake $(SPEC_BIN) $(BUILD)/lua-bootstrap
-	@BUILD=$(BUILD) sh scripts/test.sh $(if $(filter %-check,$@),fast,full)
+	@BUILD=$(BUILD) SANITIZE=$(SANITIZE) sh scripts/test.sh $(if $(filter %-check,$@),fast,full)
 
 run-demo: $(BUILD)/tensus
 	@$(BUILD)/tensus scripts/demo/fashion.lua

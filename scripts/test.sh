@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh full|fast [WORD]   only files with WORD in their path
 #
-# BUILD names the build folder, JOBS how many run at a time.  `fast` leaves out
+# BUILD names the build folder, SANITIZE its sanitizers (a test may ask), JOBS
+# how many run at a time.  `fast` leaves out
 # what is tagged #slow.  The last line is `N passed, N failed`; the status is 1
 # when anything failed, crashed or ran out of time, or when nothing ran.
 # Must not know: what is tested.
@@ -74,7 +75,8 @@ esac
 # sets for Lua must not reach a test.
 TENSUS=$BUILD/tensus
 TENSUS_CUDA_PLUGIN=$PWD/$BUILD/tensus_fakecuda.so
-export BUILD LIMIT TENSUS TENSUS_CHECK TENSUS_CUDA_PLUGIN
+SANITIZE=${SANITIZE:-}
+export BUILD LIMIT SANITIZE TENSUS TENSUS_CHECK TENSUS_CUDA_PLUGIN
 unset LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_CPATH LUA_PATH_5_4 LUA_CPATH_5_4 || :
 
 rm -rf "$logs"

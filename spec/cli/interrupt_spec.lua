@@ -24,7 +24,11 @@ local endless = {
   ["waiting for input"] = "os.execute('true') local p = io.popen('sleep 5') p:read() while true do end",
 }
 
-describe("Ctrl-C stops", function()
+-- ThreadSanitizer holds signals back until the next call of the C library: a
+-- loop makes none.
+local stops = os.getenv("SANITIZE") == "thread" and pending or describe
+
+stops("Ctrl-C stops", function()
   for name, code in pairs(endless) do
     it(name, function()
       local r = interrupted(code)

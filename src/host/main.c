@@ -27,7 +27,8 @@ typedef struct Program {
   int script; /* its place in argv; argc when there is none */
   int status; /* what the process will end with */
   bool environment, prompt, version, help, ran_code;
-  const char *help_name; /* of an op, or NULL */
+  bool warnings, in_warning; /* shown?  between two pieces of one? */
+  const char *help_name;     /* of an op, or NULL */
   lua_State *L;
 } Program;
 
@@ -177,9 +178,24 @@ static void ignore_environment(Program *p, const Flag *flag,
   }
 }
 
+/* Shows a warning's pieces on standard error.  "@on" and "@off", in one piece,
+ * are for us. */
+static void on_warning(void *arg, const char *text, int to_come) {
+  Program *p = arg;
+  if (!p->in_warning && !to_come && text[0] == '@') {
+    if (strcmp(text, "@on") == 0) p->warnings = true;
+    if (strcmp(text, "@off") == 0) p->warnings = false;
+    return;
+  }
+  if (p->warnings)
+    fprintf(stderr, "%s%s%s", p->in_warning ? "" : "Lua warning: ", text,
+            to_come ? "" : "\n");
+  p->in_warning = to_come != 0;
+}
+
 static void warnings_on(Program *p, const Flag *flag, const char *value) {
   (void)flag, (void)value;
-  lua_warning(p->L, "@on", 0);
+  p->warnings = true;
 }
 
 /* Calls the module's function `target` with the value on top of L; what it
@@ -466,6 +482,7 @@ static void run_state(Program *p) {
     p->status = EXIT_ERROR;
     return;
   }
+  lua_setwarnf(p->L, on_warning, p);
   lua_pushcfunction(p->L, protected_main);
   lua_pushlightuserdata(p->L, p);
   int status = lua_pcall(p->L, 1, 0, 0);

@@ -9,9 +9,8 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-/* Declared here until there is a tensus_lua.h; weak, so that the program also
- * links, and says so, without the border. */
-extern int luaopen_tensus(lua_State *L) __attribute__((weak));
+#include "border/border.h"
+#include "tensus_lua.h"
 
 /* load(chunk, name, mode, env) with the mode always "t": crafted bytecode can
  * crash the interpreter.  The stock function is upvalue 1. */
@@ -60,6 +59,44 @@ static void wrap_global(lua_State *L, const char *name, lua_CFunction wrapper) {
   lua_setglobal(L, name);
 }
 
+/* A searcher: a module tensus.NAME that is asked for before tensus loads it;
+ * what that has put into package.preload (the first searcher) or embedded (the
+ * second, put there as it loads) is then found. */
+static int search_module(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (strncmp(name, "tensus.", 7) != 0 || lua_getfield(L, -1, "tensus"))
+    return 0;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "tensus");
+  lua_call(L, 1, 0);
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_getfield(L, -1, "searchers");
+  for (int i = 1; i <= 2; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 2);
+    if (lua_isfunction(L, -2)) return 2;
+    lua_pop(L, 2);
+  }
+  return 0;
+}
+
+static void offer_modules(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, luaopen_tensus);
+  lua_setfield(L, -2, "tensus");
+  lua_getglobal(L, LUA_LOADLIBNAME);
+  lua_getfield(L, -1, "searchers");
+  for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1); i >= 2; i--) {
+    lua_rawgeti(L, -1, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushcfunction(L, search_module);
+  lua_rawseti(L, -2, 2);
+  lua_pop(L, 3);
+}
+
 static int fill(lua_State *L) {
   Interrupt *stop = lua_touserdata(L, 1);
   luaL_checkversion(L);
@@ -68,31 +105,30 @@ static int fill(lua_State *L) {
   wrap_global(L, "loadfile", loadfile_text);
   lua_register(L, "dofile", dofile_text);
   interrupt_install(L, stop);
-  if (luaopen_tensus != NULL) {
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushcfunction(L, luaopen_tensus);
-    lua_setfield(L, -2, "tensus");
-  }
+  offer_modules(L);
   return 0;
 }
 
 lua_State *state_open(Interrupt *stop, bool environment) {
-  lua_State *L = luaL_newstate();
+  Context *context;
+  lua_State *L = border_newstate(SIZE_MAX, 0, &context);
   if (L == NULL) return NULL;
   if (!environment) { /* the flag that package.path looks at */
     lua_pushboolean(L, 1);
     lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   }
+  stop->kernels = &context->stop;
   lua_pushcfunction(L, fill);
   lua_pushlightuserdata(L, stop);
   if (lua_pcall(L, 1, 0, 0) == LUA_OK) return L;
-  lua_close(L);
+  state_close(L, stop);
   return NULL;
 }
 
 void state_close(lua_State *L, Interrupt *stop) {
   stop->running = NULL; /* a signal must not touch it any more */
-  if (L != NULL) lua_close(L);
+  border_close(L);
+  stop->kernels = NULL;
 }
 
 /* __index of the globals, until `ts` is read. */
