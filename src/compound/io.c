@@ -1,0 +1,141 @@
+/* io.c: opens, sniffs, dispatches; writes beside and renames.
+ *
+ * The formats are told apart in one place, formats.def.
+ */
+#include "compound/io.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "compound/format.h"
+#include "ops/ops.h"
+
+Status io_fail(Context *c, Status code, const char *path, const char *why) {
+  return fail(c, code, "%s: %s", path, why);
+}
+
+void io_swap(char *data, size_t bytes, size_t each) {
+  for (size_t at = 0; each > 1 && at + each <= bytes; at += each)
+    for (size_t i = 0; i < each / 2; i++) {
+      const char kept = data[at + i];
+      data[at + i] = data[at + each - 1 - i];
+      data[at + each - 1 - i] = kept;
+    }
+}
+
+Status io_read_elements(Context *c, const Source *s, Dtype dtype,
+                        const Shape *shape, Tensor **r) {
+  Tensor *t = NULL;
+  if (!shape_fits(shape, dtype_bytes(dtype)))
+    return fail(c, E_SIZE, "%s: shape %S is too large", s->path,
+                SHAPE_ARG(shape));
+  const int64_t bytes = shape_count(shape) * (int64_t)dtype_bytes(dtype);
+  const int64_t left = s->size - (int64_t)ftell(s->file);
+  if (bytes > left)
+    return fail(c, E_IO, "%s: %S %s wants %I bytes, the file has %I left",
+                s->path, SHAPE_ARG(shape), dtype_name(dtype), bytes, left);
+  const Status status = tensor_new(c, &c->host, dtype, shape, &t);
+  if (status != OK) return status;
+  if (bytes > 0 &&
+      fread(tensor_data(t), 1, (size_t)bytes, s->file) != (size_t)bytes) {
+    tensor_release(c, t);
+    return io_fail(c, E_IO, s->path, "cannot be read to its end");
+  }
+  *r = t;
+  return OK;
+}
+
+typedef Status Load(Context *c, const Source *s, Tensor **r);
+
+/* A gzipped file holds idx: the only form that is read compressed. */
+static Status gz_load(Context *c, const Source *s, Tensor **r) {
+  return idx_load(c, s, r);
+}
+
+static const struct {
+  const char *magic;
+  size_t length;
+  Load *load;
+} formats[] = {
+#define FORMAT(name, extension, magic, writes) \
+  {magic, sizeof(magic) - 1, name##_load},
+#include "compound/formats.def"
+};
+
+static Load *sniff(const Source *s) {
+  char head[8] = {0};
+  const size_t n = fread(head, 1, sizeof head, s->file);
+  rewind(s->file);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (n >= formats[i].length &&
+        memcmp(head, formats[i].magic, formats[i].length) == 0)
+      return formats[i].load;
+  return NULL;
+}
+
+static int64_t file_size(FILE *file) {
+  struct stat info;
+  if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) return -1;
+  return (int64_t)info.st_size;
+}
+
+Status io_load(Context *c, const char *path, Tensor **r) {
+  Source s = {fopen(path, "rb"), path, 0};
+  if (s.file == NULL) return io_fail(c, E_IO, path, strerror(errno));
+  s.size = file_size(s.file);
+  Load *load = s.size >= 0 ? sniff(&s) : NULL;
+  Status status;
+  if (s.size < 0)
+    status = io_fail(c, E_IO, path, "is no regular file");
+  else if (load == NULL)
+    status = io_fail(c, E_FILE_FORMAT, path,
+                     "is of no known format; npy, idx and idx.gz are read");
+  else
+    status = load(c, &s, r);
+  fclose(s.file);
+  return status;
+}
+
+/* ---- writing ---- */
+
+enum { PATH_ROOM = 4096 };
+
+static bool ends_with(const char *path, const char *end) {
+  const size_t n = strlen(path), m = strlen(end);
+  return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+/* The bytes reach the disk's own error checks before the rename. */
+static bool finish(FILE *file) {
+  const bool flushed = fflush(file) == 0 && ferror(file) == 0;
+  return fclose(file) == 0 && flushed;
+}
+
+Status io_save(Context *c, const char *path, Tensor *t) {
+  char beside[PATH_ROOM];
+  Tensor *plain = NULL, *host = NULL;
+  if (!ends_with(path, ".npy"))
+    return io_fail(c, E_FILE_FORMAT, path, "tensors are written as .npy");
+  const int n = snprintf(beside, sizeof beside, "%s.part", path);
+  if (n < 0 || (size_t)n >= sizeof beside)
+    return io_fail(c, E_IO, path, "the name is too long");
+  Args a = {.at[0] = arg_tensor(t), .at[1] = arg_integer(t->dtype)};
+  a.at[2].kind = ARG_DEVICE;
+  a.at[2].device = &c->host;
+  Status s = op_call(c, OP_cast, &a, &host);
+  if (s == OK) s = op_contiguous(c, host, &plain);
+  FILE *file = s == OK ? fopen(beside, "wb") : NULL;
+  if (s == OK && file == NULL) s = io_fail(c, E_IO, beside, strerror(errno));
+  if (s == OK) {
+    s = npy_save(c, file, path, plain);
+    const bool done = finish(file);
+    if (s == OK && !done) s = io_fail(c, E_IO, path, "cannot be written");
+    if (s == OK && rename(beside, path) != 0)
+      s = io_fail(c, E_IO, path, strerror(errno));
+    if (s != OK) remove(beside);
+  }
+  tensor_release(c, host);
+  tensor_release(c, plain);
+  return s;
+}
