@@ -199,7 +199,7 @@ static void read_table(lua_State *L, int table, Index *x) {
   const int64_t n = (int64_t)lua_rawlen(L, table);
   int64_t keys = 0;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) keys++;
-  if (keys > n)
+  if (keys != n)
     border_error(L, E_INDEX, NULL,
                  "a table in brackets is a list of items, one for each dim; "
                  "this one has other keys or a hole");
