@@ -34,7 +34,7 @@ function methods:step()
   local ready = {}
   for i, p in ipairs(self.parameters) do
     local g = p.grad
-    if g then ready[#ready + 1] = { p, g, self:slots(i, p) } end
+    if g then ready[#ready + 1] = { p, g, self.kept[i] } end
   end
   ts.no_grad(function()
     for _, one in ipairs(ready) do self.update(self, one[1], one[2], one[3]) end
@@ -71,15 +71,12 @@ function methods:load_state(state)
   self.kept = kept
 end
 
---- An optimiser of `fields`: parameters, kept slots, `start(p)` for the slots
--- of a parameter and `update(self, p, g, slot)`.
+--- An optimiser of `fields`: parameters, `start(p)` for the slots of a
+-- parameter and `update(self, p, g, slot)`.  Slots are made here, not in a
+-- step: a step may run in a scope that frees what is made inside.
 function optimizer.new(fields)
   fields.kept = {}
-  function fields.slots(self, i, p)
-    local slot = self.kept[i] or self.start(p)
-    self.kept[i] = slot
-    return slot
-  end
+  for i, p in ipairs(fields.parameters) do fields.kept[i] = fields.start(p) end
   return setmetatable(fields, methods)
 end
 
