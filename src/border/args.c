@@ -90,11 +90,11 @@ static void read_operand(lua_State *L, int index, const OpRow *row,
   arg->tensor = h->tensor != NULL ? h->tensor : border_check(L, index, name);
 }
 
-bool args_read_operands(lua_State *L, OpId op, Args *a) {
+bool args_read_operands(lua_State *L, const Border *b, OpId op, Args *a) {
   const OpRow *row = &op_rows[op];
   if (!op_is_pointwise(op) || lua_gettop(L) != row->operands) return false;
   for (int k = 0; k < row->operands; k++) {
-    const Handle *h = border_handle(L, k + 1);
+    const Handle *h = border_handle_of(b, L, k + 1);
     Arg *arg = &a->at[k];
     if (h != NULL && h->tensor != NULL) {
       arg->kind = ARG_TENSOR;

@@ -18,7 +18,7 @@ void args_read(lua_State *L, OpId op, Args *a);
 
 /* The common case, nothing but operands of a pointwise row: fills *a and
  * returns true.  False: nothing was done, args_read will say. */
-bool args_read_operands(lua_State *L, OpId op, Args *a);
+bool args_read_operands(lua_State *L, const Border *b, OpId op, Args *a);
 
 /* A whole number at `index` (of either subtype), or raise E_TYPE. */
 int64_t args_whole(lua_State *L, int index, const char *name);

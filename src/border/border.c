@@ -242,13 +242,13 @@ static bool mode_of(lua_State *L, const Border *b) {
   return !b->others_have_modes || border_mode(L);
 }
 
-Context *border_begin(lua_State *L, const char *op) {
-  Border *b = border_of(L);
+void border_begin_rest(lua_State *L, Border *b) {
   if (b->running != NULL || b->is_closed) refuse(L, b);
-  Context *c = b->context;
-  c->failure.op = op;
-  c->is_recording = mode_of(L, b);
-  return c;
+  b->context->is_recording = mode_of(L, b);
+}
+
+Context *border_begin(lua_State *L, const char *op) {
+  return border_begin_of(L, border_of(L), op);
 }
 
 void border_function(lua_State *L, lua_CFunction f, int own) {
@@ -259,14 +259,6 @@ void border_function(lua_State *L, lua_CFunction f, int own) {
 }
 
 /* ---- handles ---- */
-
-Handle *border_handle(lua_State *L, int arg) {
-  Handle *h = lua_touserdata(L, arg);
-  if (h == NULL || !lua_getmetatable(L, arg)) return NULL;
-  const bool is_handle = lua_topointer(L, -1) == border_of(L)->metatable;
-  lua_pop(L, 1);
-  return is_handle ? h : NULL;
-}
 
 Tensor *border_test(lua_State *L, int arg) {
   const Handle *h = border_handle(L, arg);
@@ -294,12 +286,13 @@ Tensor *border_check(lua_State *L, int arg, const char *name) {
 Handle *border_push(lua_State *L) {
   Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
   memset(h, 0, sizeof *h);
+  h->border = border_of(L);
   lua_pushvalue(L, lua_upvalueindex(UPVALUE_METATABLE));
   lua_setmetatable(L, -2);
   return h;
 }
 
-static void handle_link(Border *b, Handle *h) {
+void border_link(Border *b, Handle *h) {
   h->serial = ++b->serial;
   h->previous = &b->ring;
   h->next = b->ring.next;
@@ -372,7 +365,7 @@ void border_give(lua_State *L, Tensor *t) {
   lua_pop(L, 1);
   h->tensor = tensor_share(t);
   h->is_known = true;
-  handle_link(border_of(L), h);
+  border_link(border_of(L), h);
 }
 
 /* ---- the collector ---- */
@@ -407,7 +400,7 @@ static void collect_steps(lua_State *L, Border *b) {
   lua_gc(L, LUA_GCSTEP, kib < 1e6 ? (int)kib : 1000000);
 }
 
-static void collect(lua_State *L, Border *b) {
+void border_collect(lua_State *L, Border *b) {
   if (lua_gc(L, LUA_GCISRUNNING)) { /* a script may have stopped it */
     if (b->is_generational)
       collect_generations(L, b);
@@ -418,14 +411,7 @@ static void collect(lua_State *L, Border *b) {
 }
 
 void border_charge(lua_State *L, Handle *h) {
-  enum { HEADERS = 384 }; /* bytes of a Tensor and a Storage */
-  Border *b = border_of(L);
-  const Tensor *t = h->tensor;
-  if (t == NULL) return;
-  if (h->next == NULL) handle_link(b, h);
-  b->debt += HEADERS;
-  if (t->storage->refs == 1) b->debt += t->storage->bytes;
-  if (b->debt >= b->pace) collect(L, b);
+  if (h->tensor != NULL) border_note(L, border_of(L), h);
 }
 
 /* ---- failures ---- */

@@ -33,11 +33,13 @@
 enum { UPVALUE_BORDER = 1, UPVALUE_METATABLE, UPVALUE_OWN };
 
 /* What Lua holds of a tensor.
+ * border is what tells a handle from other userdata of its size
  * tensor != NULL: owns one reference, and the handle is in the ring once
  * border_charge has seen it
  * is_late: owns `late` instead, and only until it is collected itself
  * else: empty, or given up; then it is in no ring */
 typedef struct Handle {
+  const struct Border *border;
   Tensor *tensor;
   struct Handle *next, *previous; /* ring of handles, youngest first; or NULL */
   union {
@@ -68,8 +70,7 @@ typedef struct Border {
   Context *context;      /* NULL once a host's state is closing */
   lua_State *running;    /* the thread inside the core; NULL: none is */
   lua_State *main;       /* the state's first thread */
-  const void *metatable; /* identity of the handles' metatable; NULL: the
-                            module has not been opened */
+  bool is_open;          /* the module has been made */
   bool is_ours;          /* made by border_newstate, with its allocator */
   bool is_closed;        /* no function of ours may run any more */
   bool is_generational;  /* the collector's mode is ours to choose */
@@ -117,6 +118,18 @@ INLINE Context *border_context(lua_State *L) { return border_of(L)->context; }
  * needs memory. */
 Context *border_begin(lua_State *L, const char *op);
 
+/* The same for a Border at hand. */
+void border_begin_rest(lua_State *L, Border *b);
+INLINE Context *border_begin_of(lua_State *L, Border *b, const char *op) {
+  Context *c = b->context;
+  if (LIKELY(c != NULL)) c->failure.op = op; /* NULL: it is closed */
+  if (b->running != NULL || b->is_closed || b->modes != 0)
+    border_begin_rest(L, b);
+  else
+    c->is_recording = true;
+  return c;
+}
+
 /* grad.c: the recording mode of a thread other than the first. */
 bool border_mode(lua_State *L);
 
@@ -141,8 +154,18 @@ INLINE Status border_call(lua_State *L, OpId op, const Args *a,
 
 /* ---- tensors as arguments and results ---- */
 
-/* The handle at `arg`; NULL if there is none of ours. */
-Handle *border_handle(lua_State *L, int arg);
+/* The handle at `arg`; NULL if there is none of this state.  Told by its size
+ * and by its first word, an address that only handles hold: a third of the time
+ * that comparing metatables takes. */
+INLINE Handle *border_handle_of(const Border *b, lua_State *L, int arg) {
+  if (lua_rawlen(L, arg) != sizeof(Handle)) return NULL;
+  Handle *h = lua_touserdata(L, arg); /* a string may have that length, too */
+  return h != NULL && h->border == b ? h : NULL;
+}
+
+INLINE Handle *border_handle(lua_State *L, int arg) {
+  return border_handle_of(border_of(L), L, arg);
+}
 
 /* The tensor at `arg`, borrowed; NULL if there is none, or if it was freed. */
 Tensor *border_test(lua_State *L, int arg);
@@ -170,6 +193,17 @@ void border_know(lua_State *L, int arg);
 /* Result h holds a tensor (or none): list it, and tell the collector of its
  * bytes.  Comes last: it may run finalisers. */
 void border_charge(lua_State *L, Handle *h);
+
+/* The same for a Border at hand and a handle that holds a tensor. */
+enum { CHARGE_HEADERS = 384 }; /* bytes of a Tensor and a Storage */
+void border_link(Border *b, Handle *h);
+void border_collect(lua_State *L, Border *b);
+INLINE void border_note(lua_State *L, Border *b, Handle *h) {
+  const Storage *s = h->tensor->storage;
+  if (h->next == NULL) border_link(b, h);
+  b->debt += CHARGE_HEADERS + (s->refs == 1 ? s->bytes : 0);
+  if (b->debt >= b->pace) border_collect(L, b);
+}
 
 /* Give the handle's tensor up, now; no-op when it is empty.  For finalisers of
  * handles: nobody else can hold it. */
@@ -242,6 +276,7 @@ extern const luaL_Reg border_table_functions[], border_table_methods[];
 extern const luaL_Reg border_index_functions[], border_index_methods[];
 extern const luaL_Reg border_tensor_functions[], border_tensor_methods[];
 extern const luaL_Reg border_grad_functions[], border_grad_methods[];
+extern const luaL_Reg border_io_functions[];
 extern const luaL_Reg border_random_functions[];
 extern const luaL_Reg border_device_functions[];
 extern const luaL_Reg border_cuda_functions[]; /* of ts.cuda */

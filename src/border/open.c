@@ -11,7 +11,6 @@
 #include "border/fault.h"
 #include "border/ops.h"
 #include "border/raw.h"
-#include "border/table.h"
 #include "tensus_lua.h"
 
 static const char module_key = 0; /* the module's table, in the registry */
@@ -134,7 +133,7 @@ static void set_functions(lua_State *L, int table, const luaL_Reg *list) {
 static void set_all_functions(lua_State *L, int module) {
   static const luaL_Reg *const lists[] = {
       border_table_functions,  border_index_functions, border_tensor_functions,
-      border_grad_functions,   border_random_functions,
+      border_grad_functions,   border_random_functions, border_io_functions,
       border_device_functions, border_help_functions,  border_memory_functions};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, module, lists[i]);
@@ -146,6 +145,16 @@ static void set_all_methods(lua_State *L, int methods) {
       border_grad_methods,   border_memory_methods, border_ops_methods};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, methods, lists[i]);
+}
+
+/* Into the table on top: ts.f32 is "f32", ts.newaxis is "new". */
+static void set_constants(lua_State *L) {
+  for (int d = 0; d < DTYPE_COUNT; d++) {
+    lua_pushstring(L, dtype_name((Dtype)d));
+    lua_setfield(L, -2, dtype_name((Dtype)d));
+  }
+  lua_pushliteral(L, "new");
+  lua_setfield(L, -2, "newaxis");
 }
 
 static void set_lazy(lua_State *L, int module) {
@@ -182,7 +191,7 @@ static int fill_module(lua_State *L) {
   set_functions(L, lua_gettop(L), border_cuda_functions);
   lua_setfield(L, MODULE, "cuda");
   lua_settop(L, MODULE);
-  border_constants(L);
+  set_constants(L);
   help_set_version(L);
   set_lazy(L, MODULE);
   set_preload(L);
@@ -193,17 +202,16 @@ static int fill_module(lua_State *L) {
 int luaopen_tensus(lua_State *L) {
   Border *b = border_make(L);
   lua_settop(L, 0);
-  if (b->metatable != NULL) {
+  if (b->is_open) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &module_key);
     return 1;
   }
   lua_pushlightuserdata(L, b);
   lua_createtable(L, 0, 32);
-  const void *metatable = lua_topointer(L, -1);
   lua_pushcclosure(L, fill_module, 2);
   lua_call(L, 0, 1);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &module_key);
-  b->metatable = metatable; /* the closures of the module hold it */
+  b->is_open = true;
   return 1;
 }

@@ -49,10 +49,6 @@ static OpId upvalue_op(lua_State *L) {
   return (OpId)lua_tointeger(L, lua_upvalueindex(UPVALUE_OP));
 }
 
-static void read_args(lua_State *L, OpId op, Args *a) {
-  if (!args_read_operands(L, op, a)) args_read(L, op, a);
-}
-
 /* An op that had nothing to do gives its operand again: so does its handle.
  * Arguments end at `top`, h is above.  True if the handle was pushed. */
 static bool push_operand(lua_State *L, int top, Handle *h) {
@@ -77,16 +73,16 @@ static bool wants_grad(OpId op, const Args *a) {
 }
 
 /* One result: what nearly every row gives. */
-static int call_one(lua_State *L, Context *c, OpId op, const Args *a, int top) {
+static int call_one(lua_State *L, Border *b, OpId op, const Args *a, int top) {
+  Context *c = b->context;
   Handle *h = border_push(L);
-  Border *b = border_of(L);
   b->running = L;
   Status s = op_call(c, op, a, &h->tensor);
   b->running = NULL;
   if (s == OK && wants_grad(op, a)) s = grad_require(c, h->tensor, true);
   if (s != OK) return border_raise(L, c, s);
   if (h->tensor->refs > 1 && push_operand(L, top, h)) return 1;
-  border_charge(L, h);
+  border_note(L, b, h);
   return 1;
 }
 
@@ -109,17 +105,15 @@ static int call_many(lua_State *L, Context *c, OpId op, const Args *a) {
   return given;
 }
 
-static int run_op(lua_State *L, Context *c, OpId op) {
+static int call_op(lua_State *L) {
+  Border *b = border_of(L);
+  const OpId op = upvalue_op(L);
+  Context *c = border_begin_of(L, b, op_rows[op].name);
   Args a;
   const int top = lua_gettop(L);
-  read_args(L, op, &a);
-  if (op_rows[op].results == 1) return call_one(L, c, op, &a, top);
+  if (!args_read_operands(L, b, op, &a)) args_read(L, op, &a);
+  if (op_rows[op].results == 1) return call_one(L, b, op, &a, top);
   return call_many(L, c, op, &a);
-}
-
-static int call_op(lua_State *L) {
-  const OpId op = upvalue_op(L);
-  return run_op(L, border_begin(L, op_rows[op].name), op);
 }
 
 /* Lua gives a unary operator its operand twice. */
@@ -134,7 +128,7 @@ static int call_inplace(lua_State *L) {
   Context *c = border_begin(L, inplace_names[op]);
   Args a;
   border_check(L, 1, op_rows[op].param[0].name);
-  read_args(L, op, &a);
+  if (!args_read_operands(L, border_of(L), op, &a)) args_read(L, op, &a);
   border_enter(L);
   const Status s = op_call_inplace(c, op, &a);
   border_leave(L);
@@ -373,14 +367,14 @@ static const char *nearest_name(lua_State *L, const char *word) {
 static int unknown_name(lua_State *L, const char *word) {
   const char *here = ops_foreign(word), *near = NULL;
   if (here != NULL)
-    return border_error(L, E_NAME, "tensor",
-                        "no field or method \"%s\"; here it is \"%s\"", word,
+    return border_error(L, E_NAME, "index",
+                        "tensor has no field or method \"%s\"; here it is \"%s\"", word,
                         here);
   near = nearest_name(L, word);
   if (near == NULL)
-    return border_error(L, E_NAME, "tensor", "no field or method \"%s\"", word);
-  return border_error(L, E_NAME, "tensor",
-                      "no field or method \"%s\"; did you mean \"%s\"?", word,
+    return border_error(L, E_NAME, "index", "tensor has no field or method \"%s\"", word);
+  return border_error(L, E_NAME, "index",
+                      "tensor has no field or method \"%s\"; did you mean \"%s\"?", word,
                       near);
 }
 
@@ -406,13 +400,14 @@ static int tensor_newindex(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(UPVALUE_OWN)) != LUA_TNIL ||
       border_nearest(text, border_field_names) != NULL)
-    return border_error(L, E_NAME, "tensor", "\"%s\" cannot be assigned", text);
+    return border_error(L, E_NAME, "index", "\"%s\" cannot be assigned", text);
   return unknown_name(L, text);
 }
 
 static int tensor_gc(lua_State *L) {
-  Handle *h = border_handle(L, 1);
-  if (h != NULL) border_drop(border_of(L), h);
+  Border *b = border_of(L);
+  Handle *h = border_handle_of(b, L, 1);
+  if (h != NULL) border_drop(b, h);
   return 0;
 }
 
