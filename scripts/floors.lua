@@ -9,7 +9,7 @@
 local FLOORS = { ground = 1, value = 2, rows = 3, device = 4, cpu = 5,
   cuda = 5, tensor = 6, ops = 7, grad = 8, compound = 9, border = 10,
   host = 11 }
-local PUBLIC = 10 -- src/tensus.h, src/tensus_lua.h: for border and host
+local PUBLIC = 9.5 -- src/tensus.h, src/tensus_lua.h: for border and host
 
 -- The C library's headers that tell nothing of the system: anyone's.
 local FREE = {}
@@ -113,7 +113,7 @@ end
 
 local function label(path)
   local _, floor = place(path)
-  return floor and string.format("%s (%d)", base(path), floor) or path
+  return floor and string.format("%s (%g)", base(path), floor) or path
 end
 
 -- Calls report(line, what, why) for each wrong include; returns their number.
