@@ -23,9 +23,10 @@ local OWNERS = {
   { "^lua%.h$", "^src/border/", "^src/host/", "^src/tensus_lua%.h$" },
   { "^lauxlib%.h$", "^src/border/", "^src/host/" },
   { "^lualib%.h$", "^src/border/", "^src/host/" },
-  -- Below compounds only to format into a buffer.
+  -- Elsewhere than in compounds and host only to format into a buffer.
   { "^stdio%.h$", "^src/ground/status%.c$", "^src/device/device%.c$",
-    "^src/tensor/context%.c$", "^src/compound/", "^src/host/", "^cuda/" },
+    "^src/tensor/context%.c$", "^src/border/table%.c$", "^src/compound/",
+    "^src/host/", "^cuda/" },
   { "^pthread%.h$", "^src/ground/pool%.c$" },
   { "^dlfcn%.h$", "^src/ground/library%.c$" },
   -- A context asks the system for processors and a seed.
