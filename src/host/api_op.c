@@ -1,0 +1,241 @@
+/* api_op.c: tensus.h, any row by name.
+ *
+ * Fills Args from values by the row's params, as border/args.c does from a Lua
+ * stack; positions and dims count from 0 already.
+ */
+#include <string.h>
+
+#include "host/api.h"
+
+static Status set_device(Context *c, const tensus_Value *v, Arg *a) {
+  a->kind = ARG_DEVICE;
+  return context_device(c, v->u.s, &a->device);
+}
+
+static Status set_sizes(Context *c, const Param *p, const tensus_Value *v,
+                        Arg *a) {
+  if (v->kind == TENSUS_INTEGER) {
+    *a = arg_sizes(1, &v->u.i);
+    return OK;
+  }
+  if (v->kind != TENSUS_SIZES || v->len > MAX_RANK)
+    return fail(c, E_TYPE, "%A wants at most %d sizes", p->name, MAX_RANK);
+  *a = arg_sizes((int)v->len, v->u.sizes);
+  return OK;
+}
+
+static Status set_text(Context *c, const Param *p, const tensus_Value *v,
+                       Arg *a) {
+  if (v->kind != TENSUS_STRING)
+    return fail(c, E_TYPE, "%A wants a string", p->name);
+  if (p->kind == PARAM_DEVICE) return set_device(c, v, a);
+  if (p->kind == PARAM_TEXT) {
+    a->kind = ARG_TEXT;
+    a->text = v->u.s;
+    return OK;
+  }
+  if (p->kind == PARAM_DTYPE) {
+    const Dtype d = dtype_find(v->u.s);
+    *a = arg_integer(d);
+    return d != DTYPE_NONE
+               ? OK
+               : fail(c, E_DTYPE, "%A: there is no dtype \"%s\"", p->name,
+                      v->u.s);
+  }
+  int64_t k = 0; /* a choice: its place among the words */
+  for (const char *word = p->words; *word != '\0'; k++) {
+    const size_t n = strcspn(word, "|");
+    if (strncmp(word, v->u.s, n) == 0 && v->u.s[n] == '\0') {
+      *a = arg_integer(k);
+      return OK;
+    }
+    word += n + (word[n] == '|');
+  }
+  return fail(c, E_OPTION, "%A is \"%s\"; %s are offered", p->name, v->u.s,
+              p->words);
+}
+
+static Status set_number(Context *c, const Param *p, const tensus_Value *v,
+                         Arg *a) {
+  if (v->kind == TENSUS_INTEGER)
+    *a = arg_integer(v->u.i);
+  else if (v->kind == TENSUS_BOOLEAN)
+    *a = arg_integer(v->u.b != 0);
+  else if (v->kind == TENSUS_NUMBER)
+    *a = arg_number(v->u.n);
+  else
+    return fail(c, E_TYPE, "%A wants a number", p->name);
+  const bool is_real = p->kind == PARAM_NUMBER || p->kind == PARAM_VALUE ||
+                       p->kind == PARAM_OPERAND;
+  if (a->kind == ARG_INTEGER || is_real) return OK;
+  return fail(c, E_TYPE, "%A wants a whole number", p->name);
+}
+
+static Status set_tensor(tensus_State *s, const Param *p,
+                         const tensus_Value *v, Arg *a) {
+  if (v->kind != TENSUS_TENSOR || v->u.t == NULL)
+    return fail(s->c, E_TYPE, "%A wants a tensor", p->name);
+  if (v->u.t->state != s)
+    return fail(s->c, E_STATE, "%A belongs to another state", p->name);
+  *a = arg_tensor(v->u.t->tensor);
+  return OK;
+}
+
+/* A list of handles as one of tensors: `list` has room for them. */
+static Status set_list(tensus_State *s, const Param *p, const tensus_Value *v,
+                       Tensor **list, Arg *a) {
+  for (size_t i = 0; i < v->len; i++) {
+    if (v->u.tensors[i]->state != s)
+      return fail(s->c, E_STATE, "%A belong to another state", p->name);
+    list[i] = v->u.tensors[i]->tensor;
+  }
+  a->kind = ARG_LIST;
+  a->count = (int)v->len;
+  a->list = list;
+  return OK;
+}
+
+static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
+                      Tensor **list, Arg *a) {
+  a->kind = ARG_NONE;
+  if (v->kind == TENSUS_NIL && p->need != NEEDED) return OK;
+  switch (p->kind) {
+  case PARAM_TENSOR: return set_tensor(s, p, v, a);
+  case PARAM_OPERAND:
+    return v->kind == TENSUS_TENSOR ? set_tensor(s, p, v, a)
+                                    : set_number(s->c, p, v, a);
+  case PARAM_LIST:
+    if (v->kind != TENSUS_TENSORS)
+      return fail(s->c, E_TYPE, "%A wants a list of tensors", p->name);
+    return set_list(s, p, v, list, a);
+  case PARAM_DIMS:
+  case PARAM_SHAPE:
+  case PARAM_SHAPE_TABLE:
+  case PARAM_PAIR: return set_sizes(s->c, p, v, a);
+  case PARAM_TEXT:
+  case PARAM_CHOICE:
+  case PARAM_DTYPE:
+  case PARAM_DEVICE: return set_text(s->c, p, v, a);
+  case PARAM_GENERATOR:
+    return fail(s->c, E_TYPE, "%A cannot be given from C", p->name);
+  case PARAM_VALUE:
+  case PARAM_DIM:
+  case PARAM_POSITION:
+  case PARAM_INTEGER:
+  case PARAM_NUMBER:
+  case PARAM_FLAG: return set_number(s->c, p, v, a);
+  }
+  return fail(s->c, E_TYPE, "%A is of no known kind", p->name);
+}
+
+/* Positional arguments in order, options by name. */
+static Status fill(tensus_State *s, OpId op, const tensus_Value *args,
+                   int nargs, const tensus_Option *options, int noptions,
+                   Tensor **list, Args *a) {
+  const OpRow *row = &op_rows[op];
+  int next = 0;
+  Status status = OK;
+  for (int k = 0; k < row->params && status == OK; k++) {
+    const Param *p = &row->param[k];
+    const tensus_Value *v = NULL;
+    a->at[k].kind = ARG_NONE;
+    if (p->need != OPTION && next < nargs) v = &args[next++];
+    for (int i = 0; i < noptions && p->need == OPTION; i++)
+      if (strcmp(options[i].name, p->name) == 0) v = &options[i].value;
+    if (v != NULL)
+      status = set_arg(s, p, v, list, &a->at[k]);
+    else if (p->need == NEEDED)
+      status = fail(s->c, E_TYPE, "%A is missing", p->name);
+  }
+  if (status == OK && next < nargs)
+    status = fail(s->c, E_TOO_MANY, "%d arguments, %d are taken", nargs, next);
+  for (int i = 0; i < noptions && status == OK; i++) {
+    bool known = false;
+    for (int k = 0; k < row->params; k++)
+      known |= row->param[k].need == OPTION &&
+               strcmp(row->param[k].name, options[i].name) == 0;
+    if (!known)
+      status = fail(s->c, E_OPTION, "unknown option %A", options[i].name);
+  }
+  return status;
+}
+
+/* "add_" is add in place. */
+static OpId find_row(const char *name, bool *in_place) {
+  char own[64];
+  const size_t n = strlen(name);
+  *in_place = n > 1 && n < sizeof own && name[n - 1] == '_';
+  if (!*in_place) return op_find(name);
+  memcpy(own, name, n - 1);
+  own[n - 1] = '\0';
+  return op_find(own);
+}
+
+static Status check_form(Context *c, OpId op, const char *name,
+                         bool in_place) {
+  if (op == OP_COUNT) return fail(c, E_NAME, "there is no op \"%s\"", name);
+  const int flags = op_rows[op].flags;
+  if (in_place && (flags & (OP_INPLACE | OP_ONLY_INPLACE)) == 0)
+    return fail(c, E_NAME, "%s has no form in place", op_rows[op].name);
+  if (!in_place && (flags & OP_ONLY_INPLACE) != 0)
+    return fail(c, E_NAME, "%s works in place only: %s_", name, name);
+  return OK;
+}
+
+/* Results into *res; those beyond the room are dropped. */
+static Status give_results(tensus_State *s, Tensor **made, int count,
+                           tensus_Value *res, int *nres) {
+  int given = 0;
+  Status status = OK;
+  for (int k = 0; k < count; k++) {
+    if (made[k] == NULL) continue;
+    if (status != OK || given == *nres) {
+      tensor_release(s->c, made[k]);
+      continue;
+    }
+    tensus_Tensor *h = api_handle(s, made[k]);
+    if (h == NULL) status = fail(s->c, E_MEMORY, "out of memory");
+    else res[given++] = (tensus_Value){.kind = TENSUS_TENSOR, .u.t = h};
+  }
+  for (int k = 0; k < given && status != OK; k++)
+    tensus_tensor_release(res[k].u.t);
+  if (status == OK) *nres = given;
+  return status;
+}
+
+static size_t list_bytes(const tensus_Value *args, int nargs) {
+  size_t n = 0;
+  for (int i = 0; i < nargs; i++)
+    if (args[i].kind == TENSUS_TENSORS && args[i].len > n) n = args[i].len;
+  return n * sizeof(Tensor *);
+}
+
+tensus_Status tensus_op(tensus_State *s, const char *name,
+                        const tensus_Value *args, int nargs,
+                        const tensus_Option *options, int noptions,
+                        tensus_Value *res, int *nres) {
+  Args a;
+  Tensor *made[MAX_RESULTS] = {NULL}, **list = NULL;
+  bool in_place;
+  const tensus_Status begun = api_begin(s);
+  if (begun != TENSUS_OK) return begun;
+  const OpId op = find_row(name, &in_place);
+  const size_t bytes = list_bytes(args, nargs);
+  Status status = check_form(s->c, op, name, in_place);
+  if (status == OK) s->c->failure.op = op_rows[op].name;
+  if (status == OK && bytes > 0) {
+    list = ledger_alloc(&s->c->ledger, bytes);
+    if (list == NULL) status = fail(s->c, E_MEMORY, "out of memory");
+  }
+  if (status == OK)
+    status = fill(s, op, args, nargs, options, noptions, list, &a);
+  if (status == OK && in_place)
+    status = op_call_inplace(s->c, op, &a);
+  else if (status == OK)
+    status = op_call(s->c, op, &a, made);
+  if (status == OK && in_place) made[0] = tensor_share(a.at[0].tensor);
+  if (status == OK)
+    status = give_results(s, made, op_rows[op].results, res, nres);
+  ledger_free(&s->c->ledger, list, bytes);
+  return api_end(s, status);
+}
