@@ -3,12 +3,17 @@
  * Values and places are the same at every level.  Must not know: threads. */
 #include "cpu/pool2d.h"
 
+#include <math.h>
+
 #define REAL float
+#define TAP int32_t
 #define FN(name) name##_f32
 #include "cpu/pool2d_type.h"
 #undef REAL
+#undef TAP
 #undef FN
 #define REAL double
+#define TAP int64_t
 #define FN(name) name##_f64
 #include "cpu/pool2d_type.h"
 

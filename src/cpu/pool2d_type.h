@@ -1,51 +1,74 @@
 /* pool2d_type.h: max_pool of one row of results, for REAL; read twice.
  *
- * Taps one after the other, columns side by side: a tap that is greater, or
- * the first NaN, takes the place, so that the first of ties stays.
+ * Taps one after the other, columns side by side.  The last tap comes first:
+ * one that is not smaller, or NaN, takes the place, so the first of ties and
+ * the first NaN stay, and nobody asks whether the best so far is NaN.
  */
 
-/* Neighbouring results, all of whose taps are inside: no bounds, no loads of
- * what was stored. */
-INLINE void FN(square_pool)(int64_t count, const REAL *above,
-                            const REAL *below, int64_t width, int64_t first,
-                            REAL *restrict y, int64_t *restrict at) {
-  for (int64_t c = 0; c < count; c++) {
-    const REAL tap[4] = {above[2 * c], above[2 * c + 1], below[2 * c],
-                         below[2 * c + 1]};
-    const int64_t to[4] = {0, 1, width, width + 1};
-    REAL best = tap[0];
-    int64_t place = 0;
-    for (int i = 1; i < 4; i++) {
-      const int takes = (tap[i] > best) | ((tap[i] != tap[i]) & (best == best));
-      best = takes ? tap[i] : best;
-      place = takes ? to[i] : place;
-    }
-    y[c] = best;
-    at[c] = first + 2 * c + place;
-  }
+enum { FN(BLOCK) = 64 };
+
+INLINE void FN(keep)(REAL v, TAP tap, REAL *best, TAP *which) {
+  const int takes = (v >= *best) | (v != v);
+  *best = takes ? v : *best;
+  *which = takes ? tap : *which;
 }
 
-/* One tap for the columns [from, to) of results; place -1: none yet. */
-INLINE void FN(tap_pool)(int64_t from, int64_t to, const REAL *x,
+/* At most BLOCK neighbouring results, all of whose taps are inside: no
+ * bounds, no loads of what was stored.  Taps 0 1 above 2 3. */
+INLINE void FN(square_block)(int64_t count, const REAL *restrict above,
+                             const REAL *restrict below, int64_t width,
+                             int64_t first, REAL *restrict y,
+                             int64_t *restrict at) {
+  TAP tap[FN(BLOCK)]; /* as wide as a number: one vector holds as many */
+  for (int64_t c = 0; c < count; c++) {
+    REAL best = below[2 * c + 1];
+    TAP which = 3;
+    FN(keep)(below[2 * c], 2, &best, &which);
+    FN(keep)(above[2 * c + 1], 1, &best, &which);
+    FN(keep)(above[2 * c], 0, &best, &which);
+    y[c] = best;
+    tap[c] = which;
+  }
+  for (int64_t c = 0; c < count; c++)
+    at[c] = first + 2 * c + (tap[c] & 1) + (tap[c] > 1 ? width : 0);
+}
+
+INLINE void FN(square_pool)(int64_t count, const REAL *x, int64_t width,
+                            int64_t first, REAL *y, int64_t *at) {
+  for (int64_t c = 0; c < count; c += FN(BLOCK))
+    FN(square_block)(min_i64(count - c, FN(BLOCK)), x + first + 2 * c,
+                     x + first + width + 2 * c, width, first + 2 * c, y + c,
+                     at + c);
+}
+
+/* One tap for the columns [from, to) of results. */
+INLINE void FN(tap_loop)(int64_t from, int64_t to, const REAL *restrict x,
                          int64_t stride, int64_t first, REAL *restrict y,
                          int64_t *restrict at) {
   for (int64_t c = from; c < to; c++) {
     const REAL v = x[c * stride];
-    const int takes =
-        (at[c] < 0) | (v > y[c]) | ((v != v) & (y[c] == y[c]));
+    const int takes = (v >= y[c]) | (v != v);
     y[c] = takes ? v : y[c];
     at[c] = takes ? first + c * stride : at[c];
   }
 }
 
+/* Constant steps become vector loads. */
+static void FN(tap_pool)(int64_t from, int64_t to, const REAL *x,
+                         int64_t stride, int64_t first, REAL *y, int64_t *at) {
+  if (stride == 1) FN(tap_loop)(from, to, x, 1, first, y, at);
+  else if (stride == 2) FN(tap_loop)(from, to, x, 2, first, y, at);
+  else FN(tap_loop)(from, to, x, stride, first, y, at);
+}
+
 static void FN(taps_row)(const Pool2d *p, const REAL *x, int64_t row,
                          REAL *y, int64_t *at) {
   const int64_t width = p->size[1], step = p->stride[1];
-  for (int64_t c = 0; c < p->result[1]; c++) y[c] = 0, at[c] = -1;
-  for (int64_t i = 0; i < p->kernel[0]; i++) {
+  for (int64_t c = 0; c < p->result[1]; c++) y[c] = -(REAL)INFINITY, at[c] = -1;
+  for (int64_t i = p->kernel[0] - 1; i >= 0; i--) {
     const int64_t h = row * p->stride[0] - p->pad[0] + i * p->dilation[0];
     if (h < 0 || h >= p->size[0]) continue;
-    for (int64_t j = 0; j < p->kernel[1]; j++) {
+    for (int64_t j = p->kernel[1] - 1; j >= 0; j--) {
       const int64_t left = j * p->dilation[1] - p->pad[1];
       const int64_t from = left < 0 ? ceil_div(-left, step) : 0;
       const int64_t past = width > left ? ceil_div(width - left, step) : 0;
@@ -65,8 +88,7 @@ static void FN(pool_row)(const Pool2d *p, const void *plane, int64_t row,
       2 * p->result[1] <= p->size[1];
   const int64_t first = row * p->stride[0] * p->size[1];
   if (square)
-    FN(square_pool)(p->result[1], x + first, x + first + p->size[1],
-                    p->size[1], first, y, at);
+    FN(square_pool)(p->result[1], x, p->size[1], first, y, at);
   else
     FN(taps_row)(p, x, row, y, at);
 }

@@ -11,31 +11,81 @@
 
 enum { DRAW_BLOCKS = 64, DRAW_WORDS = 4 * DRAW_BLOCKS };
 
-/* word[4 k + j] = word j of block first + k.  philox_block (value/philox.h)
- * turned inside out, so that a round is a loop over blocks. */
+/* draw_words: word[4 k + j] = word j of block first + k, k < DRAW_BLOCKS; the
+ * generator of value/philox.h for blocks side by side.  Each number is in the
+ * lower half of a 64-bit lane; what is above it does no harm, as the
+ * machine's product of halves does not look. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#if defined(__AVX512F__)
+enum { SIDE = 8 };
+#define HALVES(a, b) ((Lanes)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
+#define ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#define COUNT_UP {0, 1, 2, 3, 4, 5, 6, 7}
+#elif defined(__AVX2__)
+enum { SIDE = 4 };
+#define HALVES(a, b) ((Lanes)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
+#define ZIP_LOW 0, 4, 1, 5
+#define ZIP_HIGH 2, 6, 3, 7
+#define COUNT_UP {0, 1, 2, 3}
+#else
+enum { SIDE = 2 };
+#define HALVES(a, b) ((Lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
+#define ZIP_LOW 0, 2
+#define ZIP_HIGH 1, 3
+#define COUNT_UP {0, 1}
+#endif
+enum { TOGETHER = 4 }; /* vectors: hides the latency of a product */
+typedef uint64_t Lanes __attribute__((vector_size(8 * SIDE)));
+
+typedef struct Words {
+  Lanes c0, c1, c2, c3;
+} Words;
+
+INLINE Words words_start(const Philox *p, uint64_t first) {
+  const Lanes none = {0}, up = COUNT_UP, at = up + (p->counter + first);
+  return (Words){at, at >> 32, none + p->stream, none + (p->stream >> 32)};
+}
+
+INLINE Words words_round(Words w, uint64_t k0, uint64_t k1) {
+  const Lanes none = {0};
+  const Lanes a = HALVES(w.c0, none + PHILOX_M0);
+  const Lanes b = HALVES(w.c2, none + PHILOX_M1);
+  return (Words){(b >> 32) ^ w.c1 ^ k0, b, (a >> 32) ^ w.c3 ^ k1, a};
+}
+
+/* The four words of a block side by side; the machine is little-endian. */
+INLINE void words_store(Words w, uint32_t *word) {
+  const uint64_t lower = 0xffffffffu;
+  const Lanes w01 = (w.c0 & lower) | w.c1 << 32;
+  const Lanes w23 = (w.c2 & lower) | w.c3 << 32;
+  const Lanes low = __builtin_shufflevector(w01, w23, ZIP_LOW);
+  const Lanes high = __builtin_shufflevector(w01, w23, ZIP_HIGH);
+  memcpy(word, &low, sizeof low);
+  memcpy(word + 2 * SIDE, &high, sizeof high);
+}
+
 static void draw_words(const Philox *p, uint64_t first, uint32_t *word) {
-  uint32_t c0[DRAW_BLOCKS], c1[DRAW_BLOCKS], c2[DRAW_BLOCKS], c3[DRAW_BLOCKS];
-  uint32_t k0 = (uint32_t)p->seed, k1 = (uint32_t)(p->seed >> 32);
-  for (int i = 0; i < DRAW_BLOCKS; i++) {
-    const uint64_t at = p->counter + first + (uint64_t)i;
-    c0[i] = (uint32_t)at, c1[i] = (uint32_t)(at >> 32);
-    c2[i] = (uint32_t)p->stream, c3[i] = (uint32_t)(p->stream >> 32);
-  }
-  for (int round = 0; round < 10; round++) {
-    for (int i = 0; i < DRAW_BLOCKS; i++) {
-      const uint64_t a = (uint64_t)PHILOX_M0 * c0[i];
-      const uint64_t b = (uint64_t)PHILOX_M1 * c2[i];
-      c0[i] = (uint32_t)(b >> 32) ^ c1[i] ^ k0;
-      c2[i] = (uint32_t)(a >> 32) ^ c3[i] ^ k1;
-      c1[i] = (uint32_t)b, c3[i] = (uint32_t)a;
+  for (int i = 0; i < DRAW_BLOCKS; i += TOGETHER * SIDE) {
+    Words w[TOGETHER];
+    uint32_t k0 = (uint32_t)p->seed, k1 = (uint32_t)(p->seed >> 32);
+    for (int t = 0; t < TOGETHER; t++)
+      w[t] = words_start(p, first + (uint64_t)(i + t * SIDE));
+    for (int round = 0; round < 10; round++) {
+      for (int t = 0; t < TOGETHER; t++) w[t] = words_round(w[t], k0, k1);
+      k0 += PHILOX_W0, k1 += PHILOX_W1;
     }
-    k0 += PHILOX_W0, k1 += PHILOX_W1;
-  }
-  for (int i = 0; i < DRAW_BLOCKS; i++) {
-    word[4 * i] = c0[i], word[4 * i + 1] = c1[i];
-    word[4 * i + 2] = c2[i], word[4 * i + 3] = c3[i];
+    for (int t = 0; t < TOGETHER; t++)
+      words_store(w[t], word + 4 * (i + t * SIDE));
   }
 }
+#else
+static void draw_words(const Philox *p, uint64_t first, uint32_t *word) {
+  for (int i = 0; i < DRAW_BLOCKS; i++)
+    philox_block(p, first + (uint64_t)i, word + 4 * i);
+}
+#endif
 
 #define REAL float
 #define REAL_BITS 32
@@ -114,37 +164,45 @@ static uint32_t again_32(const Draw *d, int64_t i, uint64_t range,
   return (uint32_t)(product >> 32);
 }
 
+/* A batch at once; then the refused ones, if there are any. */
 static void integers_i32(const Draw *d, int64_t first, int64_t last) {
   const uint64_t range = (uint64_t)(d->high - d->low) + 1; /* <= 2^32 */
   const uint32_t least = (uint32_t)((UINT64_C(1) << 32) % range);
   const uint32_t low = (uint32_t)d->low;
-  int32_t *dst = (int32_t *)(void *)d->dst;
-  uint32_t word[DRAW_WORDS];
+  uint32_t *dst = (uint32_t *)(void *)d->dst;
+  uint32_t word[DRAW_WORDS], made[DRAW_WORDS];
   for (int64_t i = first; i < last; i += DRAW_WORDS) {
-    const int64_t count = min_i64(DRAW_WORDS, last - i);
+    const int count = (int)min_i64(DRAW_WORDS, last - i);
+    uint32_t refused = 0;
     draw_words(&d->generator, (uint64_t)i / 4, word);
-    for (int64_t k = 0; k < count; k++) {
+    for (int k = 0; k < DRAW_WORDS; k++) {
       const uint64_t product = word[k] * range;
-      uint32_t r = (uint32_t)(product >> 32);
-      if ((uint32_t)product < least) r = again_32(d, i + k, range, least);
-      dst[i + k] = (int32_t)(low + r);
+      made[k] = low + (uint32_t)(product >> 32);
+      refused |= (uint32_t)product < least ? 1u : 0u;
     }
+    for (int k = 0; refused != 0 && k < count; k++)
+      if ((uint32_t)(word[k] * range) < least)
+        made[k] = low + again_32(d, i + k, range, least);
+    memcpy(dst + i, made, (size_t)count * sizeof *dst);
   }
 }
 
 static void integers_i64(const Draw *d, int64_t first, int64_t last) {
   const uint64_t range = (uint64_t)d->high - (uint64_t)d->low + 1;
   const uint64_t least = range == 0 ? 0 : (0 - range) % range; /* 0: 2^64 */
-  int64_t *dst = (int64_t *)(void *)d->dst;
+  const bool narrow = range != 0 && range <= UINT32_MAX;
+  uint64_t *dst = (uint64_t *)(void *)d->dst, low = (uint64_t)d->low;
   uint32_t word[DRAW_WORDS];
   for (int64_t i = first; i < last; i += DRAW_WORDS / 2) {
     const int64_t count = min_i64(DRAW_WORDS / 2, last - i);
     draw_words(&d->generator, (uint64_t)i / 2, word);
     for (int64_t k = 0; k < count; k++) {
-      const uint64_t w = (uint64_t)word[2 * k] << 32 | word[2 * k + 1];
-      uint64_t lower = 0, r = range == 0 ? w : multiply(w, range, &lower);
-      if (range != 0 && lower < least) r = again_64(d, i + k, range, least);
-      dst[i + k] = (int64_t)((uint64_t)d->low + r);
+      const uint64_t w1 = word[2 * k], w0 = word[2 * k + 1];
+      uint64_t lower = (w1 << 32 | w0) * range, r = w1 << 32 | w0;
+      if (narrow) r = (w1 * range + (w0 * range >> 32)) >> 32;
+      else if (range != 0) r = multiply(r, range, &lower);
+      if (lower < least) r = again_64(d, i + k, range, least);
+      dst[i + k] = low + r;
     }
   }
 }

@@ -25,6 +25,9 @@ INLINE float float_to_odd(double x) {
 
 #define IS_REAL 1
 #include "rows/scalar.h"
+/* The same truth, without adding: half the operations in a vector loop. */
+#undef OR
+#define OR(a, b) ((a) != 0 || (b) != 0 ? K(1) : K(0))
 #define T float
 #define FN(name) name##_f32
 #define LOWEST (-INFINITY)

@@ -133,7 +133,8 @@ NOINLINE REAL FN(greatest)(const FN(Row) *r) {
 INLINE const REAL *FN(pad)(const FN(Row) *r, const REAL *x, REAL fill,
                            REAL *to) {
   if (x == NULL || r->rest == 0) return to;
-  for (int k = 0; k < FOLD_LANES; k++) to[k] = fill;
+  for (int i = 0; i < r->rest; i += PAD)
+    for (int k = 0; k < PAD; k++) to[i + k] = fill;
   for (int k = 0; k < r->rest; k++) to[k] = x[r->whole + k];
   return to;
 }
@@ -160,6 +161,56 @@ INLINE void FN(row_close)(const FN(Row) *r) {
 #define FROM(s, field, i) \
   ((const REAL *)(const void *)(s)->field + (i) * (s)->n)
 
+/* ---- rows of one vector ----
+ *
+ * Ten classes are common: a row of at most PAD numbers has its own way, which
+ * adds in the same order (the lanes that it leaves out hold 0). */
+
+INLINE void FN(tiny_load)(const REAL *x, int64_t n, REAL *to) {
+  for (int k = 0; k < PAD; k++) to[k] = -(REAL)INFINITY;
+  for (int64_t k = 0; k < n; k++) to[k] = x[k];
+}
+
+#define TINY_TREE(step) MEET(8, step) MEET(4, step) MEET(2, step) MEET(1, step)
+INLINE REAL FN(tiny_greatest)(const REAL *x) {
+  REAL lane[PAD];
+  for (int k = 0; k < PAD; k++) lane[k] = x[k];
+  TINY_TREE(FN(larger))
+  return FN(larger)(-(REAL)INFINITY, lane[0]); /* not NaN */
+}
+
+/* e[k] = e^(x[k] - shift); the sum of the first n. */
+INLINE REAL FN(tiny_exp)(const REAL *x, int64_t n, REAL shift, REAL *e) {
+  REAL lane[PAD];
+  WHOLE_VECTORS
+  for (int k = 0; k < PAD; k++) e[k] = FN(sm_exp)(x[k] - shift);
+  WHOLE_VECTORS
+  for (int k = 0; k < PAD; k++) lane[k] = k < (int)n ? 0 + e[k] : 0;
+  TINY_TREE(FN(plus))
+  return lane[0];
+}
+#undef TINY_TREE
+
+NOINLINE void FN(tiny_softmax)(const Softmax *s, int64_t i) {
+  const REAL *from = FROM(s, x, i);
+  REAL x[PAD], e[PAD], *y = AT(s, y, i);
+  FN(tiny_load)(from, s->n, x);
+  const REAL m = FN(tiny_greatest)(x), sum = FN(tiny_exp)(x, s->n, m, e);
+  const REAL part = s->log ? FN(sm_log)(sum) : 1 / sum;
+  if (s->log)
+    for (int k = 0; k < PAD; k++) e[k] = (x[k] - m) - part;
+  else
+    for (int k = 0; k < PAD; k++) e[k] *= part;
+  for (int64_t k = 0; k < s->n; k++) y[k] = e[k];
+}
+
+NOINLINE REAL FN(tiny_lse)(const REAL *from, int64_t n) {
+  REAL x[PAD], e[PAD];
+  FN(tiny_load)(from, n, x);
+  const REAL m = FN(tiny_greatest)(x), shift = m - m == 0 ? m : 0;
+  return shift + FN(sm_log)(FN(tiny_exp)(x, n, shift, e));
+}
+
 /* ---- softmax ---- */
 
 TERM(exp, FN(sm_exp)(s->x[i] - r->shift))
@@ -174,6 +225,10 @@ EACH(log)
 INLINE void FN(softmax_row)(const Softmax *s, int64_t i) {
   FN(Pads) pads;
   FN(Row) r;
+  if (s->n <= PAD) {
+    FN(tiny_softmax)(s, i);
+    return;
+  }
   FN(row_open)(&r, s->n, FROM(s, x, i), NULL, AT(s, y, i), &pads);
   r.shift = FN(greatest)(&r);
   if (s->log) {
@@ -218,6 +273,7 @@ ROWS_LOOP(softmax_pull, Softmax)
 INLINE REAL FN(row_lse)(const REAL *x, int64_t n) {
   FN(Pads) pads;
   FN(Row) r;
+  if (n <= PAD) return FN(tiny_lse)(x, n);
   FN(row_open)(&r, n, x, NULL, NULL, &pads);
   const REAL m = FN(greatest)(&r);
   r.shift = m - m == 0 ? m : 0;
