@@ -327,6 +327,16 @@ $(SPEC_CPP:spec/c/%.cpp=$(BUILD)/spec/%): $(BUILD)/spec/%: \
 	$(Q)$(CXX) $(SANFLAGS) $< $(FAKE_OBJ) $(BUILD)/core.a $(LUA_LINK) $(LIBS) \
 	  -o $@
 
+# ---- figures ----
+
+BENCH := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,\
+           $(wildcard scripts/bench/*.c))
+
+$(BUILD)/bench/%: scripts/bench/%.c $(BUILD)/core.a $(LUA_OBJ)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(WARN) $< $(BUILD)/core.a $(LUA_LINK) $(LIBS) -o $@
+
 .PHONY: run-test run-check run-demo run-bench
 run-test run-check: all fake $(SPEC_BIN) $(BUILD)/lua-bootstrap
 	@BUILD=$(BUILD) SANITIZE=$(SANITIZE) sh scripts/test.sh $(if $(filter %-check,$@),fast,full)
@@ -334,8 +344,8 @@ run-test run-check: all fake $(SPEC_BIN) $(BUILD)/lua-bootstrap
 run-demo: $(BUILD)/tensus
 	@$(BUILD)/tensus scripts/demo/fashion.lua
 
-run-bench: all
-	@$(BUILD)/tensus scripts/bench/run.lua
+run-bench: all $(BENCH)
+	@BUILD=$(BUILD) $(BUILD)/tensus scripts/bench/run.lua
 
 # ---- the front: first what the machine lacks ----
 

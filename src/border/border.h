@@ -277,6 +277,7 @@ extern const luaL_Reg border_index_functions[], border_index_methods[];
 extern const luaL_Reg border_tensor_functions[], border_tensor_methods[];
 extern const luaL_Reg border_grad_functions[], border_grad_methods[];
 extern const luaL_Reg border_io_functions[];
+extern const luaL_Reg border_clock_functions[];
 extern const luaL_Reg border_random_functions[];
 extern const luaL_Reg border_device_functions[];
 extern const luaL_Reg border_cuda_functions[]; /* of ts.cuda */

@@ -133,7 +133,7 @@ static void set_functions(lua_State *L, int table, const luaL_Reg *list) {
 static void set_all_functions(lua_State *L, int module) {
   static const luaL_Reg *const lists[] = {
       border_table_functions,  border_index_functions, border_tensor_functions,
-      border_grad_functions,   border_random_functions, border_io_functions,
+      border_grad_functions,   border_random_functions, border_io_functions, border_clock_functions,
       border_device_functions, border_help_functions,  border_memory_functions};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, module, lists[i]);
@@ -199,6 +199,10 @@ static int fill_module(lua_State *L) {
   return 1;
 }
 
+/* What a shared object hides by default must be seen by `require`. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
 int luaopen_tensus(lua_State *L) {
   Border *b = border_make(L);
   lua_settop(L, 0);
