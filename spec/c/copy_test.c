@@ -23,9 +23,9 @@ static bool is_real(Dtype d) { return dtype_class(d) == CLASS_FLOAT; }
 static long double read_half(uint16_t h, int fraction, int bias) {
   const int exponent = (h & 0x7fff) >> fraction, most = 0x7fff >> fraction;
   const int low = h & ((1 << fraction) - 1);
-  long double x = exponent == 0 ? ldexpl(low, 1 - bias - fraction)
-                                : ldexpl(low + (1 << fraction),
-                                         exponent - bias - fraction);
+  long double x =
+      exponent == 0 ? ldexpl(low, 1 - bias - fraction)
+                    : ldexpl(low + (1 << fraction), exponent - bias - fraction);
   if (exponent == most) x = low == 0 ? (long double)INFINITY : (long double)NAN;
   return h & 0x8000 ? -x : x;
 }
@@ -33,15 +33,24 @@ static long double read_half(uint16_t h, int fraction, int bias) {
 static long double read_element(Dtype d, const void *p) {
   switch (d) {
   case DTYPE_BOOL:
-  case DTYPE_U8: return *(const uint8_t *)p;
-  case DTYPE_I8: return *(const int8_t *)p;
-  case DTYPE_I16: return *(const int16_t *)p;
-  case DTYPE_I32: return *(const int32_t *)p;
-  case DTYPE_I64: return *(const int64_t *)p;
-  case DTYPE_F16: return read_half(*(const uint16_t *)p, 10, 15);
-  case DTYPE_BF16: return read_half(*(const uint16_t *)p, 7, 127);
-  case DTYPE_F32: return *(const float *)p;
-  default: return *(const double *)p;
+  case DTYPE_U8:
+    return *(const uint8_t *)p;
+  case DTYPE_I8:
+    return *(const int8_t *)p;
+  case DTYPE_I16:
+    return *(const int16_t *)p;
+  case DTYPE_I32:
+    return *(const int32_t *)p;
+  case DTYPE_I64:
+    return *(const int64_t *)p;
+  case DTYPE_F16:
+    return read_half(*(const uint16_t *)p, 10, 15);
+  case DTYPE_BF16:
+    return read_half(*(const uint16_t *)p, 7, 127);
+  case DTYPE_F32:
+    return *(const float *)p;
+  default:
+    return *(const double *)p;
   }
 }
 
@@ -75,16 +84,35 @@ static int64_t to_whole(Dtype from, long double x, Dtype to) {
 static void write_element(Dtype from, long double x, Dtype to, void *p) {
   const int64_t w = is_real(to) || to == DTYPE_BOOL ? 0 : to_whole(from, x, to);
   switch (to) {
-  case DTYPE_BOOL: *(uint8_t *)p = x != 0; break;
-  case DTYPE_U8: *(uint8_t *)p = (uint8_t)w; break;
-  case DTYPE_I8: *(int8_t *)p = (int8_t)w; break;
-  case DTYPE_I16: *(int16_t *)p = (int16_t)w; break;
-  case DTYPE_I32: *(int32_t *)p = (int32_t)w; break;
-  case DTYPE_I64: *(int64_t *)p = w; break;
-  case DTYPE_F16: *(uint16_t *)p = round_half(x, 10, 15); break;
-  case DTYPE_BF16: *(uint16_t *)p = round_half(x, 7, 127); break;
-  case DTYPE_F32: *(float *)p = (float)x; break;
-  default: *(double *)p = (double)x;
+  case DTYPE_BOOL:
+    *(uint8_t *)p = x != 0;
+    break;
+  case DTYPE_U8:
+    *(uint8_t *)p = (uint8_t)w;
+    break;
+  case DTYPE_I8:
+    *(int8_t *)p = (int8_t)w;
+    break;
+  case DTYPE_I16:
+    *(int16_t *)p = (int16_t)w;
+    break;
+  case DTYPE_I32:
+    *(int32_t *)p = (int32_t)w;
+    break;
+  case DTYPE_I64:
+    *(int64_t *)p = w;
+    break;
+  case DTYPE_F16:
+    *(uint16_t *)p = round_half(x, 10, 15);
+    break;
+  case DTYPE_BF16:
+    *(uint16_t *)p = round_half(x, 7, 127);
+    break;
+  case DTYPE_F32:
+    *(float *)p = (float)x;
+    break;
+  default:
+    *(double *)p = (double)x;
   }
 }
 
@@ -96,24 +124,101 @@ static bool same_element(Dtype d, const void *a, const void *b) {
 
 /* ---- dtypes ---- */
 
-static const double reals[] = {
-    0,       -0.0,     0.5,      -0.5,       0.99,      1,        -1,
-    1.5,     2.5,      -2.5,     127,        127.5,     128,      -128,
-    -128.5,  -129,     255,      255.9,      256,       -0.1,     32767,
-    32768,   -32768.9, -32769,   65504,      65519,     65520,    1e5,
-    0x1p31,  -0x1p31,  0x1p63,   -0x1p63,    0x1p64,    -0x1p70,  1e30,
-    1e300,   -1e300,   3.4e38,   3.39e38,    0x1p-14,   0x1p-24,  0x1p-25,
-    1e-40,   0x1p-149, 1e-310,   INFINITY,   -INFINITY, NAN,      2147483647,
-    1.00390625, 1.01171875, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40,
-    1 + 0x1p-11 - 0x1p-40, 2147483520, 0x1.fffffffffffffp62, 0x1p-26 + 0x1p-60,
-    0x1p-25 + 0x1p-60, 0x1p-133, 0x1p-134, 0x1.8p-134};
-static const int64_t wholes[] = {
-    0, 1, -1, 2, 127, 128, -128, -129, 255, 256, 32767, 32768, -32769, 65535,
-    65519, 65520, 16777217, 16777219, 33554431, INT32_MAX, INT32_MIN,
-    INT64_MAX, INT64_MIN, 0x101, 0x8000000000, (1ll << 62) + (1ll << 54) + 1,
-    (1ll << 62) + (1ll << 54), (1ll << 62) + (1ll << 54) - 1,
-    -(1ll << 62) - (1ll << 54) - 1, (1ll << 53) + 1, (1ll << 54) + 2 + 1,
-    (1 << 24) + (1 << 16) + 1, (1 << 24) + (1 << 16), 0x7fffff7fffffffff};
+static const double reals[] = {0,
+                               -0.0,
+                               0.5,
+                               -0.5,
+                               0.99,
+                               1,
+                               -1,
+                               1.5,
+                               2.5,
+                               -2.5,
+                               127,
+                               127.5,
+                               128,
+                               -128,
+                               -128.5,
+                               -129,
+                               255,
+                               255.9,
+                               256,
+                               -0.1,
+                               32767,
+                               32768,
+                               -32768.9,
+                               -32769,
+                               65504,
+                               65519,
+                               65520,
+                               1e5,
+                               0x1p31,
+                               -0x1p31,
+                               0x1p63,
+                               -0x1p63,
+                               0x1p64,
+                               -0x1p70,
+                               1e30,
+                               1e300,
+                               -1e300,
+                               3.4e38,
+                               3.39e38,
+                               0x1p-14,
+                               0x1p-24,
+                               0x1p-25,
+                               1e-40,
+                               0x1p-149,
+                               1e-310,
+                               INFINITY,
+                               -INFINITY,
+                               NAN,
+                               2147483647,
+                               1.00390625,
+                               1.01171875,
+                               1 + 0x1p-8 + 0x1p-40,
+                               1 + 0x1p-11 + 0x1p-40,
+                               1 + 0x1p-11 - 0x1p-40,
+                               2147483520,
+                               0x1.fffffffffffffp62,
+                               0x1p-26 + 0x1p-60,
+                               0x1p-25 + 0x1p-60,
+                               0x1p-133,
+                               0x1p-134,
+                               0x1.8p-134};
+static const int64_t wholes[] = {0,
+                                 1,
+                                 -1,
+                                 2,
+                                 127,
+                                 128,
+                                 -128,
+                                 -129,
+                                 255,
+                                 256,
+                                 32767,
+                                 32768,
+                                 -32769,
+                                 65535,
+                                 65519,
+                                 65520,
+                                 16777217,
+                                 16777219,
+                                 33554431,
+                                 INT32_MAX,
+                                 INT32_MIN,
+                                 INT64_MAX,
+                                 INT64_MIN,
+                                 0x101,
+                                 0x8000000000,
+                                 (1ll << 62) + (1ll << 54) + 1,
+                                 (1ll << 62) + (1ll << 54),
+                                 (1ll << 62) + (1ll << 54) - 1,
+                                 -(1ll << 62) - (1ll << 54) - 1,
+                                 (1ll << 53) + 1,
+                                 (1ll << 54) + 2 + 1,
+                                 (1 << 24) + (1 << 16) + 1,
+                                 (1 << 24) + (1 << 16),
+                                 0x7fffff7fffffffff};
 enum {
   REALS = sizeof reals / sizeof *reals,
   WHOLES = sizeof wholes / sizeof *wholes,
@@ -125,13 +230,16 @@ static void draw_elements(Dtype d, int64_t n, char *to) {
   const size_t bytes = dtype_bytes(d);
   for (int64_t i = 0; i < n; i++) {
     const double x = ldexp(check_random(&seed) - 0.5, (int)below(80) - 20);
-    const int64_t w = (int64_t)(ldexp(check_random(&seed) - 0.5, 64)) >> below(63);
+    const int64_t w =
+        (int64_t)(ldexp(check_random(&seed) - 0.5, 64)) >> below(63);
     char *const at = to + (size_t)i * bytes;
-    if (d == DTYPE_BOOL) *at = (char)below(2);
+    if (d == DTYPE_BOOL)
+      *at = (char)below(2);
     else if (is_real(d))
       write_element(DTYPE_F64, (long double)(i < REALS ? reals[i] : x), d, at);
     else
-      write_element(DTYPE_I64, (long double)(i < WHOLES ? wholes[i] : w), d, at);
+      write_element(DTYPE_I64, (long double)(i < WHOLES ? wholes[i] : w), d,
+                    at);
   }
 }
 
@@ -202,16 +310,17 @@ static char *expected(const Move *m, int64_t n, size_t bytes) {
   memcpy(image, d->data, bytes);
   for (int64_t i = 0; i < n; i++) {
     char *const to = image + (size_t)place(d, m, i) * out;
-    const char *const from = s->data == NULL
-                           ? NULL
-                           : s->data + (size_t)place(s, m, i) * in;
+    const char *const from =
+        s->data == NULL ? NULL : s->data + (size_t)place(s, m, i) * in;
     if (from == NULL)
       write_element(s->dtype,
                     is_real(s->dtype) ? (long double)s->number
                                       : (long double)s->whole,
                     d->dtype, to);
-    else if (s->dtype == d->dtype) memcpy(to, from, in);
-    else write_element(s->dtype, read_element(s->dtype, from), d->dtype, to);
+    else if (s->dtype == d->dtype)
+      memcpy(to, from, in);
+    else
+      write_element(s->dtype, read_element(s->dtype, from), d->dtype, to);
   }
   return image;
 }
@@ -327,14 +436,22 @@ static void check_ramp(Dtype d, int64_t n, bool ends) {
   const size_t bytes = dtype_bytes(d);
   char *const to = reserve((size_t)n * bytes);
   Backend b = {.kind = "cpu"};
-  Ramp r = {.dtype = d, .count = n, .dst = to, .first = -3.25, .step = 0.1,
-            .last = 7.5, .whole_first = 5, .whole_step = -3, .ends = ends};
+  Ramp r = {.dtype = d,
+            .count = n,
+            .dst = to,
+            .first = -3.25,
+            .step = 0.1,
+            .last = 7.5,
+            .whole_first = 5,
+            .whole_step = -3,
+            .ends = ends};
   cpu_ramp(&b, &r);
   int64_t bad = -1;
   for (int64_t i = n - 1; i >= 0; i--) {
     char want[8];
     if (is_real(d)) {
-      const double x = ends && i == n - 1 ? r.last : r.first + (double)i * r.step;
+      const double x =
+          ends && i == n - 1 ? r.last : r.first + (double)i * r.step;
       write_element(DTYPE_F64, (long double)x, d, want);
     } else {
       write_element(DTYPE_I64, (long double)(5 - 3 * i), d, want);

@@ -37,22 +37,25 @@
 #undef UWHOLE
 #undef FN
 
-#define REALS(name, t)                                                     \
-  case OP_##name * 4: return row_##name##_##t(a[0], a[1], a[2]);           \
-  case OP_##name * 4 + 1:                                                  \
-    return gx_##name##_##t(a[0], a[1], a[2], a[3], a[4]);                  \
-  case OP_##name * 4 + 2:                                                  \
-    return gy_##name##_##t(a[0], a[1], a[2], a[3], a[4]);                  \
-  case OP_##name * 4 + 3:                                                  \
+#define REALS(name, t)                                    \
+  case OP_##name * 4:                                     \
+    return row_##name##_##t(a[0], a[1], a[2]);            \
+  case OP_##name * 4 + 1:                                 \
+    return gx_##name##_##t(a[0], a[1], a[2], a[3], a[4]); \
+  case OP_##name * 4 + 2:                                 \
+    return gy_##name##_##t(a[0], a[1], a[2], a[3], a[4]); \
+  case OP_##name * 4 + 3:                                 \
     return gz_##name##_##t(a[0], a[1], a[2], a[3], a[4]);
 #define WHOLES(name, t) \
-  case OP_##name * 4: return row_##name##_##t(a[0], a[1], a[2]);
+  case OP_##name * 4:   \
+    return row_##name##_##t(a[0], a[1], a[2]);
 
 static float scalar_f32(OpId op, int reading, const float *a) {
   switch ((int)op * 4 + reading) {
 #define POINT(name, ...) REALS(name, f32)
 #include "rows/pointwise.def"
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -60,7 +63,8 @@ static double scalar_f64(OpId op, int reading, const double *a) {
   switch ((int)op * 4 + reading) {
 #define POINT(name, ...) REALS(name, f64)
 #include "rows/pointwise.def"
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -68,7 +72,8 @@ static int32_t scalar_i32(OpId op, const int32_t *a) {
   switch ((int)op * 4) {
 #define POINT(name, kind, arity, types, ...) WHOLE_##types(WHOLES(name, i32))
 #include "rows/pointwise.def"
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -76,7 +81,8 @@ static int64_t scalar_i64(OpId op, const int64_t *a) {
   switch ((int)op * 4) {
 #define POINT(name, kind, arity, types, ...) WHOLE_##types(WHOLES(name, i64))
 #include "rows/pointwise.def"
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -127,10 +133,14 @@ static Program program_of(OpId op, Reading reading, Dtype compute) {
 /* ---- rows ---- */
 
 static void put(Dtype d, void *data, int64_t i, double x) {
-  if (d == DTYPE_F32) ((float *)data)[i] = (float)x;
-  else if (d == DTYPE_F64) ((double *)data)[i] = x;
-  else if (d == DTYPE_I32) ((int32_t *)data)[i] = (int32_t)x;
-  else ((int64_t *)data)[i] = (int64_t)x;
+  if (d == DTYPE_F32)
+    ((float *)data)[i] = (float)x;
+  else if (d == DTYPE_F64)
+    ((double *)data)[i] = x;
+  else if (d == DTYPE_I32)
+    ((int32_t *)data)[i] = (int32_t)x;
+  else
+    ((int64_t *)data)[i] = (int64_t)x;
 }
 
 /* One by one, by the functions above. */
@@ -147,11 +157,14 @@ static void scalar_run(OpId op, Reading reading, Dtype d, int64_t n,
       r[k] = d == DTYPE_F64 ? ((const double *)data[k])[i] : 0;
       l[k] = d == DTYPE_I64 ? ((const int64_t *)data[k])[i] : 0;
     }
-    if (d == DTYPE_F32) ((float *)out)[i] = scalar_f32(op, (int)reading, s);
+    if (d == DTYPE_F32)
+      ((float *)out)[i] = scalar_f32(op, (int)reading, s);
     else if (d == DTYPE_F64)
       ((double *)out)[i] = scalar_f64(op, (int)reading, r);
-    else if (d == DTYPE_I32) ((int32_t *)out)[i] = scalar_i32(op, w);
-    else ((int64_t *)out)[i] = scalar_i64(op, l);
+    else if (d == DTYPE_I32)
+      ((int32_t *)out)[i] = scalar_i32(op, w);
+    else
+      ((int64_t *)out)[i] = scalar_i64(op, l);
   }
 }
 
@@ -173,8 +186,9 @@ static bool agree(Dtype d, const char *got, const char *want, int64_t i,
 }
 
 enum { COUNT = 211 };
-static const double edges[] = {0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 1e-40,
-                               0.5, 1.5, 2.5, -2.5, 100, -100, 1e30, 3};
+static const double edges[] = {0,   -0.0,  1,    -1,  INFINITY, -INFINITY,
+                               NAN, 1e-40, 0.5,  1.5, 2.5,      -2.5,
+                               100, -100,  1e30, 3};
 enum { EDGES = sizeof edges / sizeof *edges };
 
 static void fill_row(OpId op, Dtype d, char *data[5]) {
@@ -202,7 +216,8 @@ static void check_row(OpId op, Reading reading, Dtype d, int level) {
   for (int k = 0; k < 5; k++) data[k] = reserve(COUNT * 8);
   fill_row(op, d, data);
   for (int k = 0; k < 6; k++)
-    p.leaf[k] = (Leaf){.data = k < 5 ? data[k] : got, .dtype = d, .stride = {1}};
+    p.leaf[k] =
+        (Leaf){.data = k < 5 ? data[k] : got, .dtype = d, .stride = {1}};
   scalar_run(op, reading, d, COUNT, data, want);
   CHECK(pointwise_run(&b, &p, level));
   int64_t bad = -1;
@@ -283,7 +298,8 @@ static Array array_new(int axes, const int64_t *size, Dtype d, Kind kind) {
 
 static int64_t place(const Leaf *l, int axes, const int64_t *size, int64_t i) {
   int64_t at = 0;
-  for (int d = axes - 1; d >= 0; d--) at += i % size[d] * l->stride[d], i /= size[d];
+  for (int d = axes - 1; d >= 0; d--)
+    at += i % size[d] * l->stride[d], i /= size[d];
   return at;
 }
 
@@ -297,8 +313,10 @@ static char *logical(const Program *p, const Leaf *l, int64_t n) {
       convert(copy_level(LEVEL_BASE), 1, l->dtype,
               l->data + (size_t)place(l, p->axes, p->size, i) * from,
               p->compute, at);
-    else if (is_real(p->compute)) put(p->compute, at, 0, l->number);
-    else put(p->compute, at, 0, (double)l->whole);
+    else if (is_real(p->compute))
+      put(p->compute, at, 0, l->number);
+    else
+      put(p->compute, at, 0, (double)l->whole);
   }
   return out;
 }
@@ -315,8 +333,7 @@ static char *expected(const Program *p, const Array *out, int64_t n,
   for (int k = 0; k < 6; k++) {
     if (k < 5 && p->step[0].in[k] < 0) continue;
     data[k] = k < 5 ? logical(p, &p->leaf[k], n) : reserve((size_t)n * bytes);
-    plain.leaf[k] =
-        (Leaf){.data = data[k], .dtype = p->compute, .stride = {1}};
+    plain.leaf[k] = (Leaf){.data = data[k], .dtype = p->compute, .stride = {1}};
   }
   CHECK(pointwise_run(&b, &plain, level));
   char *const image = reserve(out->bytes);
@@ -353,7 +370,8 @@ static Dtype leaf_dtype(Dtype compute) {
 /* Integers and floats beyond the type that is computed in do not occur. */
 static Dtype out_dtype(Dtype compute) {
   if (below(3) > 0) return compute;
-  if (is_real(compute)) return below(2) ? DTYPE_BOOL : (Dtype)(DTYPE_F16 + below(4));
+  if (is_real(compute))
+    return below(2) ? DTYPE_BOOL : (Dtype)(DTYPE_F16 + below(4));
   return (Dtype)below(DTYPE_I64 + 1);
 }
 
@@ -374,7 +392,8 @@ static void check_layout(OpId op, Reading reading, Dtype compute, int level) {
   const int64_t n = draw_shape(&p);
   for (int k = 0; k < 5; k++) {
     if (p.step[0].in[k] < 0) continue;
-    array[k] = array_new(p.axes, p.size, leaf_dtype(compute), (Kind)below(KINDS));
+    array[k] =
+        array_new(p.axes, p.size, leaf_dtype(compute), (Kind)below(KINDS));
     p.leaf[k] = array[k].leaf;
   }
   array[5] = array_new(p.axes, p.size, out_dtype(compute), (Kind)below(3));
@@ -387,8 +406,8 @@ static void check_layout(OpId op, Reading reading, Dtype compute, int level) {
   char *const want = expected(&p, &array[5], n, level);
   CHECK(pointwise_run(&b, &p, level));
   CHECK(same_memory(array[5].leaf.dtype, array[5].memory, want, array[5].bytes),
-        "%s column %d %s level %d into %s: axes %d, last %d",
-        op_rows[op].name, (int)reading, dtype_name(compute), level,
+        "%s column %d %s level %d into %s: axes %d, last %d", op_rows[op].name,
+        (int)reading, dtype_name(compute), level,
         dtype_name(array[5].leaf.dtype), p.axes, (int)p.size[p.axes - 1]);
   for (int k = 0; k < 6; k++) free(array[k].memory);
   free(want);

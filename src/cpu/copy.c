@@ -26,7 +26,7 @@ typedef struct Plan {
   Dtype from, to;
   bool converts;
   Cut cut;
-  int64_t chunk; /* tiles */
+  int64_t chunk;   /* tiles */
   uint64_t number; /* what a fill reads */
 } Plan;
 
@@ -164,8 +164,10 @@ static void move_chunk(void *arg, int64_t chunk, int worker) {
     tile_at(&p->cut, i, &t);
     const Matrix to = matrix_at(p, &t, p->dst), from = matrix_at(p, &t, p->src);
     if (p->cut.down) tile_prefetch(&p->cut, &t, p->dst);
-    if (p->converts) convert_tile(p, &t, to, from);
-    else matrix_copy(p->copy, p->dst.bytes, t.rows, t.cols, to, from);
+    if (p->converts)
+      convert_tile(p, &t, to, from);
+    else
+      matrix_copy(p->copy, p->dst.bytes, t.rows, t.cols, to, from);
   }
 }
 
@@ -228,8 +230,10 @@ static void ramp_chunk(void *arg, int64_t chunk, int worker) {
   const int64_t end = min_i64((chunk + 1) * CHUNK, j->ramp->count);
   for (int64_t at = chunk * CHUNK; at < end; at += SMALL) {
     const int n = (int)min_i64(SMALL, end - at);
-    if (real) ramp_reals(j, at, n);
-    else ramp_wholes(j, at, n);
+    if (real)
+      ramp_reals(j, at, n);
+    else
+      ramp_wholes(j, at, n);
   }
 }
 
@@ -247,25 +251,25 @@ void cpu_ramp(Backend *b, const Ramp *r) {
 /* First i < n with x[i stride] zero, or below zero; n for none.  Blocks side
  * by side are asked as a whole first: those loops have no exit and become
  * vector code. */
-#define SCAN(T)                                                              \
-  static bool may_have_##T(const T *x, int64_t n, bool negative) {           \
-    T bad = 0;                                                               \
-    if (negative)                                                            \
-      for (int64_t i = 0; i < n; i++) bad = (T)(bad | x[i]);                 \
-    else                                                                     \
-      for (int64_t i = 0; i < n; i++) bad = (T)(bad | (x[i] == 0));          \
-    return negative ? bad < 0 : bad != 0;                                    \
-  }                                                                          \
-  static int64_t scan_##T(const char *data, int64_t n, int64_t stride,       \
-                          bool negative) {                                   \
-    const T *const x = (const T *)data;                                      \
-    for (int64_t at = 0; at < n; at += SMALL) {                              \
-      const int64_t end = min_i64(at + SMALL, n);                            \
+#define SCAN(T)                                                               \
+  static bool may_have_##T(const T *x, int64_t n, bool negative) {            \
+    T bad = 0;                                                                \
+    if (negative)                                                             \
+      for (int64_t i = 0; i < n; i++) bad = (T)(bad | x[i]);                  \
+    else                                                                      \
+      for (int64_t i = 0; i < n; i++) bad = (T)(bad | (x[i] == 0));           \
+    return negative ? bad < 0 : bad != 0;                                     \
+  }                                                                           \
+  static int64_t scan_##T(const char *data, int64_t n, int64_t stride,        \
+                          bool negative) {                                    \
+    const T *const x = (const T *)data;                                       \
+    for (int64_t at = 0; at < n; at += SMALL) {                               \
+      const int64_t end = min_i64(at + SMALL, n);                             \
       if (stride == 1 && !may_have_##T(x + at, end - at, negative)) continue; \
-      for (int64_t i = at; i < end; i++)                                     \
-        if (negative ? x[i * stride] < 0 : x[i * stride] == 0) return i;     \
-    }                                                                        \
-    return n;                                                                \
+      for (int64_t i = at; i < end; i++)                                      \
+        if (negative ? x[i * stride] < 0 : x[i * stride] == 0) return i;      \
+    }                                                                         \
+    return n;                                                                 \
   }
 SCAN(int8_t)
 SCAN(int16_t)
@@ -275,10 +279,14 @@ SCAN(int64_t)
 static int64_t scan(Dtype d, const char *data, int64_t n, int64_t stride,
                     bool negative) {
   switch (dtype_bytes(d)) {
-  case 1: return scan_int8_t(data, n, stride, negative);
-  case 2: return scan_int16_t(data, n, stride, negative);
-  case 4: return scan_int32_t(data, n, stride, negative);
-  default: return scan_int64_t(data, n, stride, negative);
+  case 1:
+    return scan_int8_t(data, n, stride, negative);
+  case 2:
+    return scan_int16_t(data, n, stride, negative);
+  case 4:
+    return scan_int32_t(data, n, stride, negative);
+  default:
+    return scan_int64_t(data, n, stride, negative);
   }
 }
 

@@ -34,8 +34,10 @@ static void pad_4(int64_t n, const void *from, void *to) {
   REAL *const b = to;
   for (int i = 0; i < POINT_PAD; i += LANES) {
     const int64_t left = min_i64(n - i, LANES);
-    if (VEC_MASKED && left > 0) vec_store(b + i, vec_load_first(a + i, left));
-    else vec_store(b + i, vec_splat(a[0]));
+    if (VEC_MASKED && left > 0)
+      vec_store(b + i, vec_load_first(a + i, left));
+    else
+      vec_store(b + i, vec_splat(a[0]));
   }
   for (int64_t i = 1; i < n && !VEC_MASKED; i++) b[i] = a[i];
 }
@@ -62,8 +64,10 @@ static void pad_8(int64_t n, const void *from, void *to) {
   REAL *const b = to;
   for (int i = 0; i < POINT_PAD; i += LANES) {
     const int64_t left = min_i64(n - i, LANES);
-    if (VEC_MASKED && left > 0) vec_store(b + i, vec_load_first(a + i, left));
-    else vec_store(b + i, vec_splat(a[0]));
+    if (VEC_MASKED && left > 0)
+      vec_store(b + i, vec_load_first(a + i, left));
+    else
+      vec_store(b + i, vec_splat(a[0]));
   }
   for (int64_t i = 1; i < n && !VEC_MASKED; i++) b[i] = a[i];
 }
@@ -71,23 +75,22 @@ static void pad_8(int64_t n, const void *from, void *to) {
 /* Narrow elements: vectors of 16 bytes at every level.  The same shuffle as
  * vec_transpose. */
 enum { NARROW = 16, SIDE_1 = NARROW, SIDE_2 = NARROW / 2 };
-#define NARROW_SQUARE(name, T, side, low, high)                              \
-  typedef T name##_vector __attribute__((vector_size(NARROW)));              \
-  static void name(const void *from, int64_t from_col, void *to,             \
-                   int64_t to_row) {                                         \
-    name##_vector v[side], w[side];                                          \
-    for (int c = 0; c < (side); c++)                                         \
-      memcpy(&v[c], (const T *)from + c * from_col, NARROW);                 \
-    VEC_UNROLL for (int round = 1; round < (side); round *= 2) {             \
-      VEC_UNROLL for (int i = 0; i < (side) / 2; i++) {                      \
-        w[2 * i] = __builtin_shufflevector(v[i], v[i + (side) / 2], low);    \
-        w[2 * i + 1] =                                                       \
-            __builtin_shufflevector(v[i], v[i + (side) / 2], high);          \
-      }                                                                      \
-      VEC_UNROLL for (int i = 0; i < (side); i++) v[i] = w[i];               \
-    }                                                                        \
-    for (int r = 0; r < (side); r++)                                         \
-      memcpy((T *)to + r * to_row, &v[r], NARROW);                           \
+#define NARROW_SQUARE(name, T, side, low, high)                                \
+  typedef T name##_vector __attribute__((vector_size(NARROW)));                \
+  static void name(const void *from, int64_t from_col, void *to,               \
+                   int64_t to_row) {                                           \
+    name##_vector v[side], w[side];                                            \
+    for (int c = 0; c < (side); c++)                                           \
+      memcpy(&v[c], (const T *)from + c * from_col, NARROW);                   \
+    VEC_UNROLL for (int round = 1; round < (side); round *= 2) {               \
+      VEC_UNROLL for (int i = 0; i < (side) / 2; i++) {                        \
+        w[2 * i] = __builtin_shufflevector(v[i], v[i + (side) / 2], low);      \
+        w[2 * i + 1] = __builtin_shufflevector(v[i], v[i + (side) / 2], high); \
+      }                                                                        \
+      VEC_UNROLL for (int i = 0; i < (side); i++) v[i] = w[i];                 \
+    }                                                                          \
+    for (int r = 0; r < (side); r++)                                           \
+      memcpy((T *)to + r * to_row, &v[r], NARROW);                             \
   }
 #define LOW_16 ZIP_LOW_16
 #define HIGH_16 ZIP_HIGH_16
@@ -100,12 +103,12 @@ NARROW_SQUARE(square_2, uint16_t, SIDE_2, LOW_8, HIGH_8)
 
 /* x truncated toward zero, held within low .. high; NaN gives 0.  high is the
  * greatest R that fits in T, and every R above it gives `most`. */
-#define SATURATE(name, R, T, cast, low, high, most)  \
-  SM T name(R x) {                                   \
-    R c = x < (low) ? (low) : x;                     \
-    c = c > (high) ? (high) : c;                     \
-    c = c == c ? c : 0;                              \
-    return x > (high) ? (T)(most) : (T)(cast)c;      \
+#define SATURATE(name, R, T, cast, low, high, most) \
+  SM T name(R x) {                                  \
+    R c = x < (low) ? (low) : x;                    \
+    c = c > (high) ? (high) : c;                    \
+    c = c == c ? c : 0;                             \
+    return x > (high) ? (T)(most) : (T)(cast)c;     \
   }
 SATURATE(S_u8, float, uint8_t, int32_t, 0, 255, 255)
 SATURATE(S_i8, float, int8_t, int32_t, -128, 127, 127)
@@ -143,7 +146,7 @@ SM double odd_whole(int64_t x) {
 #define W_i16(x) ((int16_t)(x))
 #define W_i32(x) ((int32_t)(x))
 #define W_i64(x) ((int64_t)(x))
-#define W_f16(x) f32_to_f16((float)(x)) /* inexact above 2^24: infinite */
+#define W_f16(x) f32_to_f16((float)(x))   /* inexact above 2^24: infinite */
 #define W_bf16(x) f32_to_bf16((float)(x)) /* up to 16 bits: exact in f32 */
 #define W_f32(x) ((float)(x))
 #define W_f64(x) ((double)(x))
@@ -171,12 +174,12 @@ SM double odd_whole(int64_t x) {
 #define STEADY
 #endif
 
-#define CONVERT(from, A, read, to, B, write)                                 \
-  static void from##_into_##to(int64_t n, const void *source, void *target) {  \
-    const A *restrict const a = source;                                      \
-    B *restrict const b = target;                                            \
-    const int64_t end = n / PAD * PAD;                                       \
-    STEADY for (int64_t i = 0; i < end; i++) b[i] = (B)write(read(a[i]));    \
+#define CONVERT(from, A, read, to, B, write)                                  \
+  static void from##_into_##to(int64_t n, const void *source, void *target) { \
+    const A *restrict const a = source;                                       \
+    B *restrict const b = target;                                             \
+    const int64_t end = n / PAD * PAD;                                        \
+    STEADY for (int64_t i = 0; i < end; i++) b[i] = (B)write(read(a[i]));     \
   }
 
 /* What a whole number becomes; i32 and i64 have a bf16 of their own. */
@@ -186,12 +189,12 @@ SM double odd_whole(int64_t x) {
   CONVERT(from, A, ITSELF, bf16, uint16_t, round##_bf16) \
   CONVERT(from, A, ITSELF, f32, float, W_f32)            \
   CONVERT(from, A, ITSELF, f64, double, W_f64)
-#define FROM_REAL(from, A, read, family)                 \
-  CONVERT(from, A, read, bool, uint8_t, family##_bool)   \
-  CONVERT(from, A, read, u8, uint8_t, family##_u8)       \
-  CONVERT(from, A, read, i8, int8_t, family##_i8)        \
-  CONVERT(from, A, read, i16, int16_t, family##_i16)     \
-  CONVERT(from, A, read, i32, int32_t, family##_i32)     \
+#define FROM_REAL(from, A, read, family)               \
+  CONVERT(from, A, read, bool, uint8_t, family##_bool) \
+  CONVERT(from, A, read, u8, uint8_t, family##_u8)     \
+  CONVERT(from, A, read, i8, int8_t, family##_i8)      \
+  CONVERT(from, A, read, i16, int16_t, family##_i16)   \
+  CONVERT(from, A, read, i32, int32_t, family##_i32)   \
   CONVERT(from, A, read, i64, int64_t, family##_i64)
 
 FROM_WHOLE(u8, uint8_t, W)
@@ -236,41 +239,35 @@ CONVERT(f64, double, ITSELF, f32, float, D_f32)
 /* Types of one size whose bits say the same have no kernel; a bool is a u8 of
  * 0 or 1, and the low byte of a whole number does not know its sign. */
 #define NONE NULL
-#define ROW(from, b, u8, i8, i16, i32, i64, f16, bf16, f32, f64)             \
-  [DTYPE_##from] = {b, u8, i8, i16, i32, i64, f16, bf16, f32, f64}
 
+/* clang-format off: rows and columns in the order of value/dtype.def */
 const CopyLevel JOIN(copy_, LEVEL) = {
-    .convert =
-        {
-            ROW(BOOL, NONE, NONE, NONE, u8_into_i16, u8_into_i32, u8_into_i64,
-                u8_into_f16, u8_into_bf16, u8_into_f32, u8_into_f64),
-            ROW(U8, u8_into_bool, NONE, NONE, u8_into_i16, u8_into_i32, u8_into_i64,
-                u8_into_f16, u8_into_bf16, u8_into_f32, u8_into_f64),
-            ROW(I8, i8_into_bool, NONE, NONE, i8_into_i16, i8_into_i32, i8_into_i64,
-                i8_into_f16, i8_into_bf16, i8_into_f32, i8_into_f64),
-            ROW(I16, i16_into_bool, i16_into_u8, i16_into_u8, NONE, i16_into_i32,
-                i16_into_i64, i16_into_f16, i16_into_bf16, i16_into_f32, i16_into_f64),
-            ROW(I32, i32_into_bool, i32_into_u8, i32_into_u8, i32_into_i16, NONE,
-                i32_into_i64, i32_into_f16, i32_into_bf16, i32_into_f32, i32_into_f64),
-            ROW(I64, i64_into_bool, i64_into_u8, i64_into_u8, i64_into_i16,
-                i64_into_i32, NONE, i64_into_f16, i64_into_bf16, i64_into_f32,
-                i64_into_f64),
-            ROW(F16, f16_into_bool, f16_into_u8, f16_into_i8, f16_into_i16,
-                f16_into_i32, f16_into_i64, NONE, f16_into_bf16, f16_into_f32,
-                f16_into_f64),
-            ROW(BF16, bf16_into_bool, bf16_into_u8, bf16_into_i8, bf16_into_i16,
-                bf16_into_i32, bf16_into_i64, bf16_into_f16, NONE, bf16_into_f32,
-                bf16_into_f64),
-            ROW(F32, f32_into_bool, f32_into_u8, f32_into_i8, f32_into_i16,
-                f32_into_i32, f32_into_i64, f32_into_f16, f32_into_bf16, NONE,
-                f32_into_f64),
-            ROW(F64, f64_into_bool, f64_into_u8, f64_into_i8, f64_into_i16,
-                f64_into_i32, f64_into_i64, f64_into_f16, f64_into_bf16, f64_into_f32,
-                NONE),
-        },
+    .convert = {
+        {NONE, NONE, NONE, u8_into_i16, u8_into_i32,
+         u8_into_i64, u8_into_f16, u8_into_bf16, u8_into_f32, u8_into_f64},
+        {u8_into_bool, NONE, NONE, u8_into_i16, u8_into_i32,
+         u8_into_i64, u8_into_f16, u8_into_bf16, u8_into_f32, u8_into_f64},
+        {i8_into_bool, NONE, NONE, i8_into_i16, i8_into_i32,
+         i8_into_i64, i8_into_f16, i8_into_bf16, i8_into_f32, i8_into_f64},
+        {i16_into_bool, i16_into_u8, i16_into_u8, NONE, i16_into_i32,
+         i16_into_i64, i16_into_f16, i16_into_bf16, i16_into_f32, i16_into_f64},
+        {i32_into_bool, i32_into_u8, i32_into_u8, i32_into_i16, NONE,
+         i32_into_i64, i32_into_f16, i32_into_bf16, i32_into_f32, i32_into_f64},
+        {i64_into_bool, i64_into_u8, i64_into_u8, i64_into_i16, i64_into_i32,
+         NONE, i64_into_f16, i64_into_bf16, i64_into_f32, i64_into_f64},
+        {f16_into_bool, f16_into_u8, f16_into_i8, f16_into_i16, f16_into_i32,
+         f16_into_i64, NONE, f16_into_bf16, f16_into_f32, f16_into_f64},
+        {bf16_into_bool, bf16_into_u8, bf16_into_i8, bf16_into_i16,
+         bf16_into_i32, bf16_into_i64, bf16_into_f16, NONE, bf16_into_f32, bf16_into_f64},
+        {f32_into_bool, f32_into_u8, f32_into_i8, f32_into_i16, f32_into_i32,
+         f32_into_i64, f32_into_f16, f32_into_bf16, NONE, f32_into_f64},
+        {f64_into_bool, f64_into_u8, f64_into_i8, f64_into_i16, f64_into_i32,
+         f64_into_i64, f64_into_f16, f64_into_bf16, f64_into_f32, NONE},
+    },
     .square = {square_1, square_2, square_4, square_8},
     .side = {SIDE_1, SIDE_2, SIDE_4, SIDE_8},
     .pad = PAD,
     .pad_4 = pad_4,
     .pad_8 = pad_8,
 };
+/* clang-format on */

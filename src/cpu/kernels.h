@@ -11,33 +11,33 @@
 #include "device/backend.h"
 
 /* SLOT(result, name, arguments after the backend) */
-#define CPU_SLOTS(SLOT)                                             \
-  SLOT(bool, run, const Program *)                                  \
-  SLOT(bool, move, const Move *)                                    \
-  SLOT(void, ramp, const Ramp *)                                    \
-  SLOT(int64_t, find_bad, const Move *, bool)                       \
-  SLOT(size_t, reduce_room, const Reduce *)                         \
-  SLOT(bool, reduce, const Reduce *)                                \
-  SLOT(bool, arg_extreme, const ArgExtreme *)                       \
-  SLOT(bool, gather, const Pick *)                                  \
-  SLOT(bool, scatter, const Pick *)                                 \
-  SLOT(bool, scatter_add, const Pick *)                             \
-  SLOT(int64_t, find_outside, const Pick *, int64_t, int64_t)       \
-  SLOT(size_t, product_room, const Product *)                       \
-  SLOT(bool, product, const Product *)                              \
-  SLOT(size_t, conv_room, const Conv2d *)                           \
-  SLOT(bool, conv, const Conv2d *)                                  \
-  SLOT(bool, max_pool, const Pool2d *)                              \
-  SLOT(bool, softmax, const Softmax *)                              \
-  SLOT(bool, softmax_pull, const Softmax *)                         \
-  SLOT(bool, logsumexp, const LogSumExp *)                          \
-  SLOT(bool, layer_norm, const LayerNorm *)                         \
-  SLOT(size_t, layer_norm_room, const LayerNorm *)                  \
-  SLOT(bool, layer_norm_pull, const LayerNorm *)                    \
-  SLOT(bool, cross_entropy, const CrossEntropy *)                   \
-  SLOT(bool, cross_entropy_pull, const CrossEntropy *)              \
-  SLOT(bool, draw, const Draw *)                                    \
-  SLOT(bool, sgd, const Sgd *)                                      \
+#define CPU_SLOTS(SLOT)                                       \
+  SLOT(bool, run, const Program *)                            \
+  SLOT(bool, move, const Move *)                              \
+  SLOT(void, ramp, const Ramp *)                              \
+  SLOT(int64_t, find_bad, const Move *, bool)                 \
+  SLOT(size_t, reduce_room, const Reduce *)                   \
+  SLOT(bool, reduce, const Reduce *)                          \
+  SLOT(bool, arg_extreme, const ArgExtreme *)                 \
+  SLOT(bool, gather, const Pick *)                            \
+  SLOT(bool, scatter, const Pick *)                           \
+  SLOT(bool, scatter_add, const Pick *)                       \
+  SLOT(int64_t, find_outside, const Pick *, int64_t, int64_t) \
+  SLOT(size_t, product_room, const Product *)                 \
+  SLOT(bool, product, const Product *)                        \
+  SLOT(size_t, conv_room, const Conv2d *)                     \
+  SLOT(bool, conv, const Conv2d *)                            \
+  SLOT(bool, max_pool, const Pool2d *)                        \
+  SLOT(bool, softmax, const Softmax *)                        \
+  SLOT(bool, softmax_pull, const Softmax *)                   \
+  SLOT(bool, logsumexp, const LogSumExp *)                    \
+  SLOT(bool, layer_norm, const LayerNorm *)                   \
+  SLOT(size_t, layer_norm_room, const LayerNorm *)            \
+  SLOT(bool, layer_norm_pull, const LayerNorm *)              \
+  SLOT(bool, cross_entropy, const CrossEntropy *)             \
+  SLOT(bool, cross_entropy_pull, const CrossEntropy *)        \
+  SLOT(bool, draw, const Draw *)                              \
+  SLOT(bool, sgd, const Sgd *)                                \
   SLOT(bool, adam, const Adam *)
 
 #define PROTOTYPE(result, name, ...) result cpu_##name(Backend *, __VA_ARGS__);

@@ -21,17 +21,18 @@
 
 enum {
   INPUTS = 5,
-  LONG_ROW = 256,  /* from here on a call for each row costs less than packing */
-  LINE = 64,       /* bytes: what a crossed tile is high, to use up lines */
-  CROSS_LEAST = 8  /* shorter axes have no lines to save */
+  FEW = 256,      /* elements for which a number is spread on the stack */
+  LONG_ROW = 256, /* from here on a call for each row costs less than packing */
+  LINE = 64,      /* bytes: what a crossed tile is high, to use up lines */
+  CROSS_LEAST = 8 /* shorter axes have no lines to save */
 };
 
 static const PointRow *point_level(int level) {
   static const PointRow *const levels[LEVEL_COUNT] = {
-      [LEVEL_BASE] = pointwise_base,
+    [LEVEL_BASE] = pointwise_base,
 #if defined(__x86_64__)
-      [LEVEL_AVX2] = pointwise_avx2,
-      [LEVEL_AVX512] = pointwise_avx512
+    [LEVEL_AVX2] = pointwise_avx2,
+    [LEVEL_AVX512] = pointwise_avx512
 #endif
   };
   assert(levels[level] != NULL);
@@ -40,10 +41,15 @@ static const PointRow *point_level(int level) {
 
 static int point_type(Dtype compute) {
   switch (compute) {
-  case DTYPE_F32: return POINT_F32;
-  case DTYPE_F64: return POINT_F64;
-  case DTYPE_I32: return POINT_I32;
-  default: assert(compute == DTYPE_I64); return POINT_I64;
+  case DTYPE_F32:
+    return POINT_F32;
+  case DTYPE_F64:
+    return POINT_F64;
+  case DTYPE_I32:
+    return POINT_I32;
+  default:
+    assert(compute == DTYPE_I64);
+    return POINT_I64;
   }
 }
 
@@ -104,8 +110,10 @@ static void call_rest(const Call *c, int64_t from, int64_t n,
     return;
   }
   c->kernel(n - from, at, result.data);
-  if (rest == c->bytes) memcpy(to, result.data, c->bytes == 4 ? 4 : 8);
-  else memcpy(to, result.data, rest);
+  if (rest == c->bytes)
+    memcpy(to, result.data, c->bytes == 4 ? 4 : 8);
+  else
+    memcpy(to, result.data, rest);
 }
 
 static void call(const Call *c, int64_t n, const void *const in[INPUTS],
@@ -131,37 +139,51 @@ typedef union Number {
 
 static Number number_of(const Leaf *l, Dtype compute) {
   switch (compute) {
-  case DTYPE_F32: return (Number){.f32 = (float)l->number};
-  case DTYPE_F64: return (Number){.f64 = l->number};
-  case DTYPE_I32: return (Number){.i32 = (int32_t)l->whole};
-  default: return (Number){.i64 = l->whole};
+  case DTYPE_F32:
+    return (Number){.f32 = (float)l->number};
+  case DTYPE_F64:
+    return (Number){.f64 = l->number};
+  case DTYPE_I32:
+    return (Number){.i32 = (int32_t)l->whole};
+  default:
+    return (Number){.i64 = l->whole};
   }
 }
 
+static void fill_number(const Program *p, const Leaf *l, int64_t n, char *to) {
+  const Number x = number_of(l, p->compute);
+  if (p->compute == DTYPE_F32 || p->compute == DTYPE_I32)
+    for (int64_t i = 0; i < n; i++) ((int32_t *)to)[i] = x.i32;
+  else
+    for (int64_t i = 0; i < n; i++) ((int64_t *)to)[i] = x.i64;
+}
+
 static bool is_plain(const Program *p, const Leaf *l) {
-  if (l->data == NULL) return p->size[0] == 1;
+  if (l->data == NULL) return p->size[0] <= FEW;
   return l->dtype == p->compute && (l->stride[0] == 1 || p->size[0] == 1);
 }
 
-/* One axis, one chunk, every operand as the kernel wants it: run at once and
- * return true. */
+/* One axis, one chunk, every operand as the kernel wants it or a number: run
+ * at once and return true. */
 static bool run_plain(const Program *p, int level) {
   if (p->axes != 1 || p->size[0] > CHUNK) return false;
   const Step *s = &p->step[0];
   const void *in[INPUTS] = {NULL};
-  Number number[INPUTS];
-  if (!is_plain(p, &p->leaf[s->out]) || p->leaf[s->out].data == NULL)
-    return false;
+  _Alignas(64) char numbers[INPUTS][FEW * sizeof(Number)];
+  Call c;
+  if (!is_plain(p, &p->leaf[s->out])) return false;
+  call_open(&c, p, level);
+  c.exact = (1 << (INPUTS + 1)) - 1;
   for (int k = 0; k < INPUTS; k++) {
     if (s->in[k] < 0) continue;
     const Leaf *l = &p->leaf[s->in[k]];
     if (!is_plain(p, l)) return false;
     in[k] = l->data;
-    if (l->data == NULL) number[k] = number_of(l, p->compute), in[k] = &number[k];
+    if (l->data != NULL) continue;
+    fill_number(p, l, ceil_div(p->size[0], POINT_PAD) * POINT_PAD, numbers[k]);
+    in[k] = numbers[k];
+    c.exact &= ~(1 << k);
   }
-  Call c;
-  call_open(&c, p, level);
-  c.exact = (1 << (INPUTS + 1)) - 1;
   call(&c, p->size[0], in, p->leaf[s->out].data);
   return true;
 }
@@ -318,14 +340,6 @@ typedef struct Scratch {
   Held held[INPUTS];
 } Scratch;
 
-static void fill_number(const Plan *plan, char *to, const Leaf *l, int64_t n) {
-  const Number x = number_of(l, plan->program->compute);
-  if (plan->call.bytes == 4)
-    for (int64_t i = 0; i < n; i++) ((int32_t *)to)[i] = x.i32;
-  else
-    for (int64_t i = 0; i < n; i++) ((int64_t *)to)[i] = x.i64;
-}
-
 static bool holds(const Held *h, const char *from, const Tile *t) {
   if (h->from != from || h->rows < t->rows) return false;
   return h->cols == t->cols || (t->rows == 1 && h->cols > t->cols);
@@ -346,13 +360,14 @@ static const void *load(const Plan *plan, Scratch *s, int k, const Tile *t) {
   if (o->still && holds(&s->held[k], from, t)) return tile;
   s->held[k] = (Held){from, t->rows, t->cols};
   if (o->leaf->data == NULL) {
-    fill_number(plan, tile, o->leaf, n);
+    fill_number(plan->program, o->leaf, n, tile);
     return tile;
   }
   const Strided array = {o->leaf->data, o->leaf->stride, o->bytes};
   const bool same = o->leaf->dtype == compute;
   if (plan->cut.down) tile_prefetch(&plan->cut, t, array);
-  if (!o->flat) tile_pack(plan->copy, &plan->cut, t, array, same ? tile : s->raw);
+  if (!o->flat)
+    tile_pack(plan->copy, &plan->cut, t, array, same ? tile : s->raw);
   if (!same)
     convert(plan->copy, n, o->leaf->dtype, o->flat ? from : s->raw, compute,
             tile);

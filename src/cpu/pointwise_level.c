@@ -72,23 +72,23 @@ INLINE int64_t blocks(int64_t n) {
   return (n + POINT_PAD - 1) / POINT_PAD * POINT_PAD;
 }
 
-#define KERNEL(kernel, T, call)                                        \
-  static void kernel(int64_t n, const void *const in[5], void *out) {  \
-    const T *const xs = in[0], *const ys = in[1], *const zs = in[2];   \
-    const T *const rs = in[3], *const gs = in[4];                      \
-    T *const to = out;                                                 \
-    const int64_t end = blocks(n);                                     \
-    (void)xs, (void)ys, (void)zs, (void)rs, (void)gs;                  \
-    UNTANGLED for (int64_t i = 0; i < end; i++) to[i] = call;          \
+#define KERNEL(kernel, T, call)                                       \
+  static void kernel(int64_t n, const void *const in[5], void *out) { \
+    const T *const xs = in[0], *const ys = in[1], *const zs = in[2];  \
+    const T *const rs = in[3], *const gs = in[4];                     \
+    T *const to = out;                                                \
+    const int64_t end = blocks(n);                                    \
+    (void)xs, (void)ys, (void)zs, (void)rs, (void)gs;                 \
+    UNTANGLED for (int64_t i = 0; i < end; i++) to[i] = call;         \
   }
 #define VALUE(name, T, t) \
   KERNEL(value_##name##_##t, T, row_##name##_##t(xs[i], ys[i], zs[i]))
 #define PULL(d, name, T, t)        \
   KERNEL(d##_loop_##name##_##t, T, \
          d##_##name##_##t(xs[i], ys[i], zs[i], rs[i], gs[i]))
-#define REALS(name, T, t)                             \
-  VALUE(name, T, t) PULL(gx, name, T, t)              \
-  PULL(gy, name, T, t) PULL(gz, name, T, t)
+#define REALS(name, T, t) \
+  VALUE(name, T, t)       \
+  PULL(gx, name, T, t) PULL(gy, name, T, t) PULL(gz, name, T, t)
 #define WHOLES(name) VALUE(name, int32_t, i32) VALUE(name, int64_t, i64)
 
 /* Rows on the bits of integers have no float kernels. */
@@ -99,9 +99,9 @@ INLINE int64_t blocks(int64_t n) {
 #define REALS_CMP(...) __VA_ARGS__
 #define REALS_IB(...)
 
-#define POINT(name, kind, arity, types, ...)                       \
-  REALS_##types(REALS(name, float, f32) REALS(name, double, f64))  \
-  WHOLE_##types(WHOLES(name))
+#define POINT(name, kind, arity, types, ...)                      \
+  REALS_##types(REALS(name, float, f32) REALS(name, double, f64)) \
+      WHOLE_##types(WHOLES(name))
 #include "rows/pointwise.def"
 
 /* ---- the table ---- */
@@ -110,26 +110,29 @@ INLINE int64_t blocks(int64_t n) {
 #include "rows/uses.h"
 enum { x = USES_X, y = USES_Y, z = USES_Z, r = USES_R, g = USES_G };
 enum {
-#define POINT(name, kind, arity, types, value, to_x, to_y, to_z, ...)      \
-  computes_gx_##name = ((to_x) & USES_WORD) != 0,                          \
-  computes_gy_##name = ((to_y) & USES_WORD) != 0,                          \
-  computes_gz_##name = ((to_z) & USES_WORD) != 0,
+#define POINT(name, kind, arity, types, value, to_x, to_y, to_z, ...) \
+  computes_gx_##name = ((to_x) & USES_WORD) != 0,                     \
+  computes_gy_##name = ((to_y) & USES_WORD) != 0,                     \
+  computes_gz_##name = ((to_z)&USES_WORD) != 0,
 #include "rows/pointwise.def"
 };
 #include "rows/nowords.h"
 
 #define IF_COMPUTES(d, name, t) \
   (computes_##d##_##name ? d##_loop_##name##_##t : NULL)
-#define PULL_ROW(name, t) \
-  {IF_COMPUTES(gx, name, t), IF_COMPUTES(gy, name, t), IF_COMPUTES(gz, name, t)}
+#define PULL_ROW(name, t)                               \
+  {                                                     \
+    IF_COMPUTES(gx, name, t), IF_COMPUTES(gy, name, t), \
+        IF_COMPUTES(gz, name, t)                        \
+  }
 
 const PointRow JOIN(pointwise_, LEVEL)[POINT_COUNT] = {
-#define POINT(name, kind, arity, types, ...)                              \
-  [OP_##name] = {                                                         \
-      .value = {REALS_##types([POINT_F32] = value_##name##_f32,           \
-                              [POINT_F64] = value_##name##_f64, )         \
-                WHOLE_##types([POINT_I32] = value_##name##_i32,           \
-                              [POINT_I64] = value_##name##_i64)},         \
+#define POINT(name, kind, arity, types, ...)                          \
+  [OP_##name] = {                                                     \
+      .value = {REALS_##types([POINT_F32] = value_##name##_f32,       \
+                              [POINT_F64] = value_##name##_f64, )     \
+                    WHOLE_##types([POINT_I32] = value_##name##_i32,   \
+                                  [POINT_I64] = value_##name##_i64)}, \
       .pull = {REALS_##types(PULL_ROW(name, f32), PULL_ROW(name, f64))}},
 #include "rows/pointwise.def"
 };

@@ -66,7 +66,8 @@ void tile_at(const Cut *c, int64_t index, Tile *t) {
   }
   const int last = c->axes - 1;
   int64_t col = 0, row = 0;
-  if (c->down) row = take(&index, c->high), col = take(&index, c->wide);
+  if (c->down)
+    row = take(&index, c->high), col = take(&index, c->wide);
   else {
     col = take(&index, c->wide);
     row = last > 1 ? take(&index, c->high) : index;
@@ -84,33 +85,41 @@ void tile_at(const Cut *c, int64_t index, Tile *t) {
 
 /* Loops over elements of one size.  Inlined with constant counts of columns
  * where rows are short. */
-#define ELEMENTS(T)                                                        \
-  INLINE void nest_##T(int64_t rows, int64_t cols, Matrix to, Matrix from) { \
-    for (int64_t r = 0; r < rows; r++) {                                   \
-      T *const a = (T *)to.data + r * to.row;                              \
-      const T *const b = (const T *)from.data + r * from.row;              \
-      for (int64_t c = 0; c < cols; c++) a[c * to.col] = b[c * from.col];  \
-    }                                                                      \
-  }                                                                        \
-  static void fill_##T(int64_t rows, int64_t cols, Matrix to,              \
-                       Matrix from) {                                      \
-    for (int64_t r = 0; r < rows; r++) {                                   \
-      T *const a = (T *)to.data + r * to.row;                              \
-      const T b = ((const T *)from.data)[r * from.row];                    \
-      if (b == 0) memset(a, 0, (size_t)cols * sizeof(T));                  \
-      else                                                                 \
-        for (int64_t c = 0; c < cols; c++) a[c] = b;                       \
-    }                                                                      \
-  }                                                                        \
-  static void loops_##T(int64_t rows, int64_t cols, Matrix to,             \
-                        Matrix from) {                                     \
-    switch (cols) {                                                        \
-    case 1: nest_##T(rows, 1, to, from); break;                            \
-    case 2: nest_##T(rows, 2, to, from); break;                            \
-    case 3: nest_##T(rows, 3, to, from); break;                            \
-    case 4: nest_##T(rows, 4, to, from); break;                            \
-    default: nest_##T(rows, cols, to, from);                               \
-    }                                                                      \
+#define ELEMENTS(T)                                                           \
+  INLINE void nest_##T(int64_t rows, int64_t cols, Matrix to, Matrix from) {  \
+    for (int64_t r = 0; r < rows; r++) {                                      \
+      T *const a = (T *)to.data + r * to.row;                                 \
+      const T *const b = (const T *)from.data + r * from.row;                 \
+      for (int64_t c = 0; c < cols; c++) a[c * to.col] = b[c * from.col];     \
+    }                                                                         \
+  }                                                                           \
+  static void fill_##T(int64_t rows, int64_t cols, Matrix to, Matrix from) {  \
+    for (int64_t r = 0; r < rows; r++) {                                      \
+      T *const a = (T *)to.data + r * to.row;                                 \
+      const T b = ((const T *)from.data)[r * from.row];                       \
+      if (b == 0)                                                             \
+        memset(a, 0, (size_t)cols * sizeof(T));                               \
+      else                                                                    \
+        for (int64_t c = 0; c < cols; c++) a[c] = b;                          \
+    }                                                                         \
+  }                                                                           \
+  static void loops_##T(int64_t rows, int64_t cols, Matrix to, Matrix from) { \
+    switch (cols) {                                                           \
+    case 1:                                                                   \
+      nest_##T(rows, 1, to, from);                                            \
+      break;                                                                  \
+    case 2:                                                                   \
+      nest_##T(rows, 2, to, from);                                            \
+      break;                                                                  \
+    case 3:                                                                   \
+      nest_##T(rows, 3, to, from);                                            \
+      break;                                                                  \
+    case 4:                                                                   \
+      nest_##T(rows, 4, to, from);                                            \
+      break;                                                                  \
+    default:                                                                  \
+      nest_##T(rows, cols, to, from);                                         \
+    }                                                                         \
   }
 ELEMENTS(uint8_t)
 ELEMENTS(uint16_t)
@@ -125,9 +134,7 @@ static Loops *const loops_by[4] = {loops_uint8_t, loops_uint16_t,
                                    loops_uint32_t, loops_uint64_t};
 
 /* log2 of 1, 2, 4, 8 */
-INLINE int size_log(size_t bytes) {
-  return bytes == 8 ? 3 : (int)(bytes >> 1);
-}
+INLINE int size_log(size_t bytes) { return bytes == 8 ? 3 : (int)(bytes >> 1); }
 
 INLINE Matrix moved(Matrix m, size_t bytes, int64_t row, int64_t col) {
   m.data += (row * m.row + col * m.col) * (int64_t)bytes;
@@ -215,9 +222,9 @@ static void pack(const CopyLevel *l, const Cut *c, const Tile *t, Strided s,
     const int64_t rows =
         last > 0 ? min_i64(left, c->size[last - 1] - run.at[last - 1]) : 1;
     const Matrix side = {packed, t->cols, 1};
-    const Matrix array = {
-        s.data + tile_offset(c, &run, s.stride) * (int64_t)s.bytes, row,
-        s.stride[last]};
+    const Matrix array = {s.data +
+                              tile_offset(c, &run, s.stride) * (int64_t)s.bytes,
+                          row, s.stride[last]};
     matrix_copy(l, s.bytes, rows, t->cols, out ? array : side,
                 out ? side : array);
     packed += (size_t)(rows * t->cols) * s.bytes;
@@ -274,10 +281,10 @@ void convert(const CopyLevel *l, int64_t n, Dtype from_type, const void *from,
 
 const CopyLevel *copy_level(int level) {
   static const CopyLevel *const levels[LEVEL_COUNT] = {
-      [LEVEL_BASE] = &copy_base,
+    [LEVEL_BASE] = &copy_base,
 #if defined(__x86_64__)
-      [LEVEL_AVX2] = &copy_avx2,
-      [LEVEL_AVX512] = &copy_avx512
+    [LEVEL_AVX2] = &copy_avx2,
+    [LEVEL_AVX512] = &copy_avx512
 #endif
   };
   assert(levels[level] != NULL);
@@ -287,7 +294,8 @@ const CopyLevel *copy_level(int level) {
 /* ---- threads ---- */
 
 bool run_chunks(Backend *b, int64_t chunks, PoolWork *work, void *arg) {
-  if (chunks > 1 && b->pool != NULL) return pool_run(b->pool, chunks, work, arg);
+  if (chunks > 1 && b->pool != NULL)
+    return pool_run(b->pool, chunks, work, arg);
   for (int64_t i = 0; i < chunks; i++) {
     if (i > 0 && b->stop != NULL && *b->stop) return false;
     work(arg, i, 0);

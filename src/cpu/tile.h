@@ -45,8 +45,7 @@ Cut cut_space(int axes, const int64_t *size, int64_t rows, int64_t cols,
 void tile_at(const Cut *c, int64_t index, Tile *t);
 
 /* Place of the first element of the tile, in elements. */
-INLINE int64_t tile_offset(const Cut *c, const Tile *t,
-                           const int64_t *stride) {
+INLINE int64_t tile_offset(const Cut *c, const Tile *t, const int64_t *stride) {
   int64_t offset = 0;
   for (int d = 0; d < c->axes; d++) offset += t->at[d] * stride[d];
   return offset;
