@@ -72,9 +72,12 @@ static PathStep resolve_range(lua_State *L, const Tensor *x, int dim,
                  "range %I:%I of dim %P of %S ends before it begins (a:a-1 is "
                  "the empty one)",
                  a, b, (int64_t)dim, SHAPE_ARG(&x->shape));
-  const int64_t length = b - a + 1;
-  const PathStep step = {item->step == 1 || length == 0 ? OP_narrow : OP_slice,
-                         axis, a - 1, ceil_div(length, item->step), item->step};
+  PathStep step = {OP_narrow, axis, a - 1, b - a + 1, 1};
+  if (item->step > 1 && step.count > 0) {
+    step.op = OP_slice;
+    step.count = ceil_div(step.count, item->step);
+    step.step = item->step;
+  }
   return step;
 }
 
@@ -378,20 +381,33 @@ static Status put_picks(Context *c, const Path *p, Tensor *view,
   return s;
 }
 
+/* Into the picked places of the view, nothing being tracked. */
+static Status write_picks(Context *c, const Path *p, Tensor *view,
+                          const Arg *value) {
+  Tensor *v = NULL, *whole = NULL;
+  bool done = false;
+  Status s = as_tensor(c, view, value, &v);
+  if (s == OK) s = pick_write(c, view, &p->picks, v, &done);
+  if (s == OK && !done) s = pick_put(c, view, &p->picks, v, &whole);
+  if (s == OK && !done) {
+    const Arg own = arg_tensor(whole);
+    s = copy_into(c, view, &own);
+  }
+  tensor_release(c, whole);
+  tensor_release(c, v);
+  return s;
+}
+
 /* Nothing is tracked: write where the steps lead. */
 static Status write_plain(Context *c, const Path *p, Tensor *x,
                           const Arg *value) {
-  Tensor *view = NULL, *whole = NULL;
-  Arg own = *value;
+  Tensor *view = NULL;
   Status s = run_steps(c, p, x, NULL, &view);
   if (s != OK) return s;
-  if (p->picks.count > 0) {
-    s = put_picks(c, p, view, value, &whole);
-    own = arg_tensor(whole);
-  }
-  if (s == OK) s = check_stretch(c, &own, view);
-  if (s == OK) s = copy_into(c, view, &own);
-  tensor_release(c, whole);
+  if (p->picks.count > 0)
+    s = write_picks(c, p, view, value);
+  else if ((s = check_stretch(c, value, view)) == OK)
+    s = copy_into(c, view, value);
   tensor_release(c, view);
   return s;
 }

@@ -440,3 +440,78 @@ out:
   plan_close(c, &plan);
   return s;
 }
+
+/* ---- writing in place ---- */
+
+/* The strides of x, picked axes as one; false if they do not lie so. */
+static bool merged_shape(const Plan *plan, const Tensor *x, Shape *merged) {
+  Shape s = {0};
+  for (int i = 0; i < x->shape.rank; i++) {
+    const int axis = plan->order[i];
+    shape_insert(&s, i, x->shape.size[axis], x->shape.stride[axis]);
+  }
+  *merged = around(plan, x, 1, &plan->merged);
+  return shape_reshape(&s, merged);
+}
+
+/* value {..} as (before, count, after), in memory of its own where it would
+ * be read while x is written. */
+static Status lay_out(Context *c, const Plan *plan, const Tensor *x,
+                      Tensor *value, Tensor **r) {
+  Tensor *wide = NULL, *own = NULL;
+  const Shape full = around(plan, x, plan->shape.rank, plan->shape.size);
+  const Shape row = around(plan, x, 1, &plan->count);
+  Status s =
+      tensor_overlaps(value, x) ? op_unary(c, OP_clone, value, &own) : OK;
+  if (s == OK)
+    s = op_expand(c, own != NULL ? own : value, full.rank, full.size, &wide);
+  if (s == OK) s = reshape(c, wide, &row, r);
+  tensor_release(c, wide);
+  tensor_release(c, own);
+  return s;
+}
+
+static Status scatter(Context *c, const Plan *plan, Tensor *x,
+                      const Shape *merged, const Tensor *value,
+                      const Tensor *places) {
+  Backend *b = tensor_backend(x);
+  Pick pick = {0};
+  pick.axes = value->shape.rank;
+  pick.along = plan->first;
+  pick.dtype = x->dtype;
+  pick.data = tensor_data(x);
+  pick.other = tensor_data(value);
+  pick.index = tensor_data(places);
+  for (int i = 0; i < pick.axes; i++) {
+    pick.size[i] = value->shape.size[i];
+    pick.data_stride[i] = merged->stride[i];
+    pick.other_stride[i] = value->shape.stride[i];
+  }
+  pick.index_stride[plan->first] = 1;
+  if (!b->scatter(b, &pick)) return fail(c, E_INTERRUPTED, "interrupted");
+  return OK;
+}
+
+Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
+                  bool *done) {
+  Tensor *places = NULL, *flat = NULL;
+  Shape merged;
+  Plan plan;
+  *done = false;
+  Status s = plan_open(c, &plan, x, p);
+  if (s == OK) s = tensor_writable(c, x, "self");
+  if (s == OK) s = check_value(c, &plan, x, value);
+  if (s != OK || !merged_shape(&plan, x, &merged)) goto out;
+  *done = true;
+  if (plan.count == 0 || x->count == 0) goto out;
+  s = row_of(c, x, DTYPE_I64, plan.count, plan.place, &places);
+  if (s == OK) s = lay_out(c, &plan, x, value, &flat);
+  if (s != OK) goto out;
+  s = scatter(c, &plan, x, &merged, flat, places);
+  x->storage->version++;
+out:
+  tensor_release(c, places);
+  tensor_release(c, flat);
+  plan_close(c, &plan);
+  return s;
+}

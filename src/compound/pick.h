@@ -45,4 +45,10 @@ Status pick_get(Context *c, Tensor *x, const Picks *p, Tensor **r);
 Status pick_put(Context *c, Tensor *x, const Picks *p, Tensor *value,
                 Tensor **r);
 
+/* The same into x itself, where nothing is tracked.  *done false: the picked
+ * axes do not lie as one in memory, and nothing has been done; pick_put and a
+ * copy serve then. */
+Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
+                  bool *done);
+
 #endif
