@@ -1,0 +1,253 @@
+--- What each pointwise row gives for numbers, in plain Lua doubles; integers
+-- stay integers.  Booleans are 1 and 0.
+local inf, nan = math.huge, 0 / 0
+local exp, log, sqrt = math.exp, math.log, math.sqrt
+local sin, cos = math.sin, math.cos
+
+local function bool(condition) return condition and 1 or 0 end
+local function is_nan(x) return x ~= x end
+
+-- e^x - 1: its series near 0, where the difference would lose digits.
+local function expm1(x)
+  if math.abs(x) > 0.7 then return exp(x) - 1 end
+  local sum, term = 0.0, 1.0
+  for n = 1, 30 do
+    term = term * x / n
+    sum = sum + term
+  end
+  return x == 0 and x or sum
+end
+
+-- log(1 + x) by 2 atanh(x / (2 + x)).
+local function log1p(x)
+  if math.abs(x) > 0.5 then return log(1 + x) end
+  local t = x / (2 + x)
+  local square, power, sum = t * t, t, 0.0
+  for n = 1, 61, 2 do
+    sum = sum + power / n
+    power = power * square
+  end
+  return x == 0 and x or 2 * sum
+end
+
+local function sinh(x)
+  if math.abs(x) > 20 or is_nan(x) then
+    return x == 0 and x or (exp(x) - exp(-x)) / 2
+  end
+  local e = expm1(x)
+  return x == 0 and x or (e + e / (e + 1)) / 2
+end
+
+local function tanh(x)
+  if math.abs(x) > 30 then return x > 0 and 1.0 or -1.0 end
+  local e = expm1(2 * x)
+  return x == 0 and x or e / (e + 2)
+end
+
+-- A series whose terms have one sign.
+local function erf_series(x)
+  local sum, term = x, x
+  for n = 1, 200 do
+    term = term * 2 * x * x / (2 * n + 1)
+    sum = sum + term
+  end
+  return 2 / sqrt(math.pi) * exp(-x * x) * sum
+end
+
+-- The continued fraction of erfc, from its far end; x >= 1.
+local function erfc_tail(x)
+  local f = x
+  for n = 400, 1, -1 do f = x + n / 2 / f end
+  return exp(-x * x) / sqrt(math.pi) / f
+end
+
+local function erf(x)
+  if is_nan(x) or x == 0 then return x end
+  if x < 0 then return -erf(-x) end
+  if x > 6 then return 1.0 end
+  return x < 1.5 and erf_series(x) or 1 - erfc_tail(x)
+end
+
+local function erfc(x)
+  if is_nan(x) then return x end
+  if x == inf then return 0.0 end
+  if x < 1 then return x == -inf and 2.0 or 1 - erf(x) end
+  return erfc_tail(x)
+end
+
+local function sigmoid(x)
+  if x >= 0 then return 1 / (1 + exp(-x)) end
+  local e = exp(x)
+  return e / (1 + e)
+end
+
+local function whole_power(x, n)
+  local r = 1
+  for _ = 1, n do r = r * x end
+  return r
+end
+
+local function pow(x, y)
+  if math.type(x) == "integer" and math.type(y) == "integer" then
+    return whole_power(x, y)
+  end
+  return x ^ y
+end
+
+local function floor(x)
+  if math.type(x) == "integer" then return x end
+  if x ~= x or x == inf or x == -inf or x == 0 then return x end
+  return x - x % 1.0
+end
+
+local function round(x)
+  if math.type(x) == "integer" then return x end
+  if is_nan(x) or math.abs(x) >= 2.0 ^ 52 or x == 0 then return x end
+  local below = floor(x)
+  local part = x - below
+  if part > 0.5 or part == 0.5 and below % 2 == 1 then below = below + 1 end
+  return below == 0 and x < 0 and -0.0 or below
+end
+
+local function trunc(x) return x < 0 and -floor(-x) or floor(x) end
+
+-- Lua's own // and % have the floor rule; by infinities % follows C.
+local function remainder(x, y)
+  if math.type(x) == "integer" and math.type(y) == "integer" then
+    return x % y
+  end
+  if x == inf or x == -inf or y == 0 then return nan end
+  return x % y
+end
+
+local function greatest(x, y)
+  if is_nan(x) then return x end
+  if is_nan(y) then return y end
+  return x > y and x or y
+end
+
+local function least(x, y)
+  if is_nan(x) then return x end
+  if is_nan(y) then return y end
+  return x < y and x or y
+end
+
+local function clamp(x, low, high)
+  if low and x < low then x = low end
+  if high and x > high then x = high end
+  return x
+end
+
+local function lerp(x, y, weight)
+  if weight == 1 then return y end
+  return x + weight * (y - x)
+end
+
+-- min(x, 0) - log(1 + e^-|x|)
+local function logsigmoid(x)
+  return least(x, 0.0) - log1p(exp(-math.abs(x)))
+end
+
+local function softplus(x, beta, threshold)
+  beta, threshold = beta or 1, threshold or 20
+  if x * beta > threshold then return x end
+  return (greatest(x * beta, 0.0) + log1p(exp(-math.abs(x * beta)))) / beta
+end
+
+local function sign(x)
+  local one = math.type(x) == "integer" and 1 or 1.0
+  return x > 0 and one or x < 0 and -one or x
+end
+
+local function relu(x)
+  if x > 0 or is_nan(x) then return x end
+  return math.type(x) == "integer" and 0 or 0.0
+end
+
+-- At -inf the limit, where the formula is inf * 0.
+local function silu(x)
+  if x == -inf then return -0.0 end
+  return x * sigmoid(x)
+end
+
+local function gelu_erf(x)
+  if x == -inf then return -0.0 end
+  return 0.5 * x * erfc(-x / sqrt(2))
+end
+
+-- By its formula at -inf as well: NaN.
+local function gelu_tanh(x)
+  return x * sigmoid(2 * sqrt(2 / math.pi) * (x + 0.044715 * x ^ 3))
+end
+
+return {
+  neg = function(x) return -x end,
+  add = function(x, y) return x + y end,
+  sub = function(x, y) return x - y end,
+  mul = function(x, y) return x * y end,
+  div = function(x, y) return x / y end,
+  square = function(x) return x * x end,
+  reciprocal = function(x) return 1 / x end,
+
+  eq = function(x, y) return bool(x == y) end,
+  ne = function(x, y) return bool(x ~= y) end,
+  lt = function(x, y) return bool(x < y) end,
+  le = function(x, y) return bool(x <= y) end,
+  gt = function(x, y) return bool(x > y) end,
+  ge = function(x, y) return bool(x >= y) end,
+  isnan = function(x) return bool(is_nan(x)) end,
+  isfinite = function(x) return bool(x - x == 0) end,
+  logical_not = function(x) return bool(x == 0) end,
+  logical_and = function(x, y) return bool(x ~= 0 and y ~= 0) end,
+  logical_or = function(x, y) return bool(x ~= 0 or y ~= 0) end,
+  logical_xor = function(x, y) return bool((x ~= 0) ~= (y ~= 0)) end,
+  bitwise_and = function(x, y) return x & y end,
+  bitwise_or = function(x, y) return x | y end,
+  bitwise_xor = function(x, y) return x ~ y end,
+  bitwise_not = function(x) return ~x end,
+
+  sign = sign,
+  floor = floor,
+  ceil = function(x) return -floor(-x) end,
+  trunc = trunc,
+  round = round,
+  floor_divide = function(x, y) return x // y end,
+  remainder = remainder,
+
+  where = function(condition, x, y) return condition ~= 0 and x or y end,
+  abs = function(x) return x < 0 and -x or x == 0 and x * x or x end,
+  relu = relu,
+  clamp = clamp,
+  maximum = greatest,
+  minimum = least,
+
+  sqrt = sqrt,
+  rsqrt = function(x) return 1 / sqrt(x) end,
+  exp = exp,
+  expm1 = expm1,
+  log = log,
+  log1p = log1p,
+  log2 = function(x) return log(x, 2) end,
+  log10 = function(x) return log(x, 10) end,
+  sin = sin,
+  cos = cos,
+  tan = math.tan,
+  asin = math.asin,
+  acos = math.acos,
+  atan = function(x) return math.atan(x) end,
+  atan2 = math.atan,
+  sinh = sinh,
+  cosh = function(x) return (exp(x) + exp(-x)) / 2 end,
+  tanh = tanh,
+
+  erf = erf,
+  erfc = erfc,
+  sigmoid = sigmoid,
+  silu = silu,
+  gelu_erf = gelu_erf,
+  gelu_tanh = gelu_tanh,
+  softplus = softplus,
+  logsigmoid = logsigmoid,
+  pow = pow,
+  lerp = lerp,
+}

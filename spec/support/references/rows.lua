@@ -1,0 +1,105 @@
+--- What works on rows, losses, one_hot, dropout by its mask, gelu.
+local array = require "spec.support.array"
+local pointwise = require "spec.support.references.pointwise"
+local reduce = require "spec.support.references.reduce"
+
+-- Each group of elements along a dim goes through f, a list to a list.
+local function along(a, dim, f)
+  local _, lists, places = reduce.groups(a, dim, true)
+  local data = {}
+  for k, list in ipairs(lists) do
+    for at, value in ipairs(f(list)) do data[places[k][at]] = value end
+  end
+  return array.new(a.shape, data, a.dtype)
+end
+
+local function log_softmax(list)
+  local total = reduce.rows.logsumexp({ array.new({ #list }, list, "f64") }, {})
+  local result = {}
+  for k, value in ipairs(list) do result[k] = value - total.data[1] end
+  return result
+end
+
+local function softmax(list)
+  local result = log_softmax(list)
+  for k, value in ipairs(result) do result[k] = math.exp(value) end
+  return result
+end
+
+local function layer_norm(args, options)
+  local a, shape, weight, bias = table.unpack(args, 1, 4)
+  local n = array.count(shape)
+  local data = {}
+  for first = 1, #a.data, n do
+    local mean, variance = 0.0, 0.0
+    for k = first, first + n - 1 do mean = mean + a.data[k] / n end
+    for k = first, first + n - 1 do
+      variance = variance + (a.data[k] - mean) ^ 2 / n
+    end
+    local scale = 1 / math.sqrt(variance + (options.eps or 1e-5))
+    for k = 1, n do
+      local value = (a.data[first + k - 1] - mean) * scale
+      if weight then value = value * weight.data[k] end
+      if bias then value = value + bias.data[k] end
+      data[first + k - 1] = value
+    end
+  end
+  return array.new(a.shape, data, a.dtype)
+end
+
+local function reduced(losses, options, count, shape, dtype)
+  if options.reduction == "none" then return array.new(shape, losses, dtype) end
+  local sum = 0.0
+  for _, loss in ipairs(losses) do sum = sum + loss end
+  if options.reduction == "sum" then return array.new({}, { sum }, dtype) end
+  return array.new({}, { sum / count }, dtype)
+end
+
+local function cross_entropy(args, options)
+  local a, target = args[1], args[2]
+  local classes = a.shape[#a.shape]
+  local losses, counted = {}, 0
+  for row, label in ipairs(target.data) do
+    if label == (options.ignore_index or -100) then
+      losses[row] = 0.0
+    else
+      local first = (row - 1) * classes + 1
+      local list = table.move(a.data, first, first + classes - 1, 1, {})
+      losses[row] = -log_softmax(list)[label]
+      counted = counted + 1
+    end
+  end
+  return reduced(losses, options, counted, target.shape, a.dtype)
+end
+
+local function mse_loss(args, options)
+  local a, target = args[1], args[2]
+  local losses = {}
+  for k, value in ipairs(a.data) do losses[k] = (value - target.data[k]) ^ 2 end
+  return reduced(losses, options, #losses, a.shape, a.dtype)
+end
+
+local function one_hot(args, options)
+  local a, classes = args[1], args[2]
+  local shape = array.copy(a.shape)
+  shape[#shape + 1] = classes
+  return array.build(shape, function(index)
+    local source = table.move(index, 1, #index - 1, 1, {})
+    return array.get(a, source) == index[#index] and 1 or 0
+  end, options.dtype or "i64")
+end
+
+return {
+  softmax = function(args) return along(args[1], args[2], softmax) end,
+  log_softmax = function(args) return along(args[1], args[2], log_softmax) end,
+  layer_norm = layer_norm,
+  cross_entropy = cross_entropy,
+  mse_loss = mse_loss,
+  one_hot = one_hot,
+  gelu = function(args, options)
+    local name = options.approximate == "tanh" and "gelu_tanh" or "gelu_erf"
+    local data = {}
+    for k, value in ipairs(args[1].data) do data[k] = pointwise[name](value) end
+    return array.new(args[1].shape, data, args[1].dtype)
+  end,
+}
