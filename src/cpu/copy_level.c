@@ -240,7 +240,8 @@ CONVERT(f64, double, ITSELF, f32, float, D_f32)
  * 0 or 1, and the low byte of a whole number does not know its sign. */
 #define NONE NULL
 
-/* clang-format off: rows and columns in the order of value/dtype.def */
+/* Rows and columns stand in the order of value/dtype.def. */
+/* clang-format off */
 const CopyLevel JOIN(copy_, LEVEL) = {
     .convert = {
         {NONE, NONE, NONE, u8_into_i16, u8_into_i32,
