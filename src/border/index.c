@@ -72,10 +72,10 @@ static PathStep resolve_range(lua_State *L, const Tensor *x, int dim,
                  "range %I:%I of dim %P of %S ends before it begins (a:a-1 is "
                  "the empty one)",
                  a, b, (int64_t)dim, SHAPE_ARG(&x->shape));
-  PathStep step = {OP_narrow, axis, a - 1, b - a + 1, 1};
-  if (item->step > 1 && step.count > 0) {
+  const int64_t length = b - a + 1, count = ceil_div(length, item->step);
+  PathStep step = {OP_narrow, axis, a - 1, count, 1};
+  if (count > 1 && item->step > 1) { /* else a step may be of any size */
     step.op = OP_slice;
-    step.count = ceil_div(step.count, item->step);
     step.step = item->step;
   }
   return step;

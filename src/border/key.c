@@ -159,10 +159,10 @@ static void read_text_item(lua_State *L, int at, Index *x) {
 /* The reduction ts.all stands for a whole axis, too. */
 static bool is_all(lua_State *L, int at) {
   if (!lua_isfunction(L, at)) return false;
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_pushliteral(L, "tensus");
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
-    lua_pushliteral(L, "all");
+  const char *const path[] = {LUA_LOADED_TABLE, "tensus", "all"};
+  lua_pushvalue(L, LUA_REGISTRYINDEX);
+  for (int i = 0; i < 3 && lua_istable(L, -1); i++) {
+    lua_pushstring(L, path[i]);
     lua_rawget(L, -2);
   }
   const bool is = lua_rawequal(L, at, -1) != 0;

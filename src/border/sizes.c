@@ -33,6 +33,8 @@ static int shape_concat(lua_State *L) {
 
 /* Equal lists of numbers; the other one may be a plain table. */
 static int shape_equal(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 2, LUA_TTABLE);
   const lua_Unsigned n = lua_rawlen(L, 1);
   bool equal = n == lua_rawlen(L, 2);
   for (lua_Unsigned i = 1; i <= n && equal; i++) {
