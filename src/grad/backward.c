@@ -333,13 +333,12 @@ Status grad_set(Context *c, Tensor *t, Tensor *g) {
       s = fail(c, E_DEVICE, "%A is on %s, and self on %s", "grad",
                tensor_device(g)->name, tensor_device(t)->name);
   }
-  Tensor *own = g;
+  Tensor *own = NULL; /* never tracked itself */
   if (s == OK && g != NULL && g->node != NULL) s = tensor_alias(c, g, &own);
   else if (s == OK && g != NULL) own = tensor_share(g);
   if (s == OK) {
     tensor_release(c, t->node->grad);
     t->node->grad = own;
-    return OK;
   }
   tensor_release(c, g);
   return s;
