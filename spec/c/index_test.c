@@ -101,7 +101,9 @@ static void add(Dtype d, char *a, const char *b) {
   case DTYPE_BF16:
     *h = f32_to_bf16(bf16_to_f32(*h) + bf16_to_f32(*o));
     return;
-  case DTYPE_F32: *(float *)(void *)a += *(const float *)(const void *)b; return;
+  case DTYPE_F32:
+    *(float *)(void *)a += *(const float *)(const void *)b;
+    return;
   case DTYPE_F64:
     *(double *)(void *)a += *(const double *)(const void *)b;
     return;

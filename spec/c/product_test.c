@@ -170,7 +170,8 @@ static void plain(const Conv2d *c, long double *sum, long double *size) {
                                    p % c->result[1], tap / c->kernel[1],
                                    tap % c->kernel[1]);
           if (x < 0) continue;
-          const int64_t w = o * in * taps + k, y = (n * c->out + o) * places + p;
+          const int64_t y = (n * c->out + o) * places + p;
+          const int64_t w = o * in * taps + k;
           const int64_t to = c->what == CONV_VALUE  ? y
                              : c->what == CONV_TO_X ? x : w;
           long double v = 1;

@@ -110,6 +110,15 @@ NOINLINE REAL FN(greatest)(const FN(Row) *r) {
   return lane[0];
 }
 
+/* e^t for a t that a greatest number was taken off.  Where it is 0 the
+ * function is not asked: its last product would underflow, which costs a
+ * vector some hundred cycles, and -inf is a common mask. */
+SM REAL FN(decay)(REAL t) {
+  const REAL least = REAL_BITS == 32 ? (REAL)-104 : (REAL)-746;
+  const REAL e = FN(sm_exp)(t < least ? 0 : t);
+  return t < least ? 0 : e;
+}
+
 /* A sum, or a loop, is compiled once for each term; with a row of its own,
  * which no store can change. */
 #define SUM(name)                                  \
@@ -166,9 +175,16 @@ INLINE void FN(row_close)(const FN(Row) *r) {
  * Ten classes are common: a row of at most PAD numbers has its own way, which
  * adds in the same order (the lanes that it leaves out hold 0). */
 
+/* Loops over PAD places that leave some out: masked vector operations. */
 INLINE void FN(tiny_load)(const REAL *x, int64_t n, REAL *to) {
-  for (int k = 0; k < PAD; k++) to[k] = -(REAL)INFINITY;
-  for (int64_t k = 0; k < n; k++) to[k] = x[k];
+  WHOLE_VECTORS
+  for (int k = 0; k < PAD; k++) to[k] = k < (int)n ? x[k] : -(REAL)INFINITY;
+}
+
+INLINE void FN(tiny_store)(const REAL *from, int64_t n, REAL *y) {
+  WHOLE_VECTORS
+  for (int k = 0; k < PAD; k++)
+    if (k < (int)n) y[k] = from[k];
 }
 
 #define TINY_TREE(step) MEET(8, step) MEET(4, step) MEET(2, step) MEET(1, step)
@@ -183,7 +199,7 @@ INLINE REAL FN(tiny_greatest)(const REAL *x) {
 INLINE REAL FN(tiny_exp)(const REAL *x, int64_t n, REAL shift, REAL *e) {
   REAL lane[PAD];
   WHOLE_VECTORS
-  for (int k = 0; k < PAD; k++) e[k] = FN(sm_exp)(x[k] - shift);
+  for (int k = 0; k < PAD; k++) e[k] = FN(decay)(x[k] - shift);
   WHOLE_VECTORS
   for (int k = 0; k < PAD; k++) lane[k] = k < (int)n ? 0 + e[k] : 0;
   TINY_TREE(FN(plus))
@@ -201,7 +217,7 @@ NOINLINE void FN(tiny_softmax)(const Softmax *s, int64_t i) {
     for (int k = 0; k < PAD; k++) e[k] = (x[k] - m) - part;
   else
     for (int k = 0; k < PAD; k++) e[k] *= part;
-  for (int64_t k = 0; k < s->n; k++) y[k] = e[k];
+  FN(tiny_store)(e, s->n, y);
 }
 
 NOINLINE REAL FN(tiny_lse)(const REAL *from, int64_t n) {
@@ -213,8 +229,8 @@ NOINLINE REAL FN(tiny_lse)(const REAL *from, int64_t n) {
 
 /* ---- softmax ---- */
 
-TERM(exp, FN(sm_exp)(s->x[i] - r->shift))
-TERM(kept, s->y[i] = FN(sm_exp)(s->x[i] - r->shift))
+TERM(exp, FN(decay)(s->x[i] - r->shift))
+TERM(kept, s->y[i] = FN(decay)(s->x[i] - r->shift))
 TERM(scaled, s->y[i] * r->scale)
 TERM(log, (s->x[i] - r->shift) - r->scale)
 SUM(exp)
@@ -245,7 +261,7 @@ ROWS_LOOP(softmax, Softmax)
 TERM(g, s->g[i])
 TERM(gx, s->g[i] * s->x[i])
 TERM(pull, s->x[i] * (s->g[i] - r->part))
-TERM(log_pull, s->g[i] - FN(sm_exp)(s->x[i]) * r->part)
+TERM(log_pull, s->g[i] - FN(decay)(s->x[i]) * r->part)
 SUM(g)
 SUM(gx)
 EACH(pull)
@@ -301,7 +317,7 @@ INLINE void FN(cross_entropy_row)(const CrossEntropy *s, int64_t i) {
 }
 ROWS_LOOP(cross_entropy, CrossEntropy)
 
-TERM(cross, r->scale * FN(sm_exp)(s->x[i] - r->shift))
+TERM(cross, r->scale * FN(decay)(s->x[i] - r->shift))
 EACH(cross)
 
 INLINE void FN(cross_entropy_pull_row)(const CrossEntropy *s, int64_t i) {
@@ -317,7 +333,7 @@ INLINE void FN(cross_entropy_pull_row)(const CrossEntropy *s, int64_t i) {
   r.shift = ((const REAL *)(const void *)s->lse)[i];
   r.scale = ((const REAL *)(const void *)s->g)[i * s->g_stride];
   const int64_t j = label - s->base;
-  const REAL own = r.scale * (FN(sm_exp)(r.main.x[j] - r.shift) - 1);
+  const REAL own = r.scale * (FN(decay)(r.main.x[j] - r.shift) - 1);
   FN(each_cross)(&r);
   FN(row_close)(&r);
   y[j] = own; /* last: gx may be x */
