@@ -247,7 +247,7 @@ Status run_slice(Context *c, Args *a, Tensor **r) {
     return fail(c, E_INDEX, "range %P to %P of dim %P of %S runs backwards",
                 first, last, (int64_t)dim, SHAPE_ARG(&x->shape));
   a->at[2] = arg_integer(first);
-  a->at[3] = arg_integer(last);
+  a->at[3] = arg_integer(last < 0 ? POSITION_ZERO : last); /* -1: the end */
   const int64_t count = (last - first + step) / step;
   return part_of(c, x, dim, first, step, count, &r[0]);
 }
