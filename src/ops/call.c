@@ -92,14 +92,20 @@ static Status check_dtype(Context *c, OpId op, const Inputs *in) {
 
 /* ---- recording ---- */
 
-static bool wants_record(const Context *c, OpId op, const Inputs *in) {
+/* Does the result depend on something tracked?  That of a composed row then
+ * comes tracked out of the rows it is made of. */
+static bool wants_graph(const Context *c, OpId op, const Inputs *in) {
   const OpKind kind = op_rows[op].kind;
   if (!c->is_recording || kind == KIND_FLAT || kind == KIND_CREATE ||
-      kind == KIND_COMPOSED || kind == KIND_UPDATE)
+      kind == KIND_UPDATE)
     return false;
   for (int i = 0; i < in->count; i++)
     if (in->at[i] != NULL && in->at[i]->node != NULL) return true;
   return false;
+}
+
+static bool wants_record(const Context *c, OpId op, const Inputs *in) {
+  return op_rows[op].kind != KIND_COMPOSED && wants_graph(c, op, in);
 }
 
 static Status record(Context *c, OpId op, const Args *a, const Inputs *in,
@@ -242,8 +248,14 @@ static Status run_into(Context *c, OpId op, Args *a, const Inputs *in,
   if (s != OK) return s;
   if (made[0] == NULL || made[0] == target) return OK; /* wrote by itself */
   s = check_same_shape(c, "self", target, "the result", made[0]);
-  if (s == OK) s = move_into(c, target, made[0]);
-  return s;
+  if (s == OK && made[0]->node != NULL && made[0]->dtype != target->dtype) {
+    Tensor *cast = NULL; /* the graph ends in the target's dtype */
+    s = op_cast(c, made[0], target->dtype, &cast);
+    if (s != OK) return s;
+    tensor_release(c, made[0]);
+    made[0] = cast;
+  }
+  return s == OK ? move_into(c, target, made[0]) : s;
 }
 
 /* Saved values of this storage are no longer what they were; who wrote is
@@ -269,10 +281,11 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
   memcpy(own.at, a->at, row->params * sizeof *own.at);
   inputs_open(op, a, &in);
   const bool records = wants_record(c, op, &in);
+  const bool tracks = wants_graph(c, op, &in);
   const bool guards = c->is_recording && row->kind != KIND_UPDATE;
   Node *n = NULL;
   s = check_ready(c, op, &in);
-  if (s == OK) s = check_target(c, target, guards && (records || target->node));
+  if (s == OK) s = check_target(c, target, guards && (tracks || target->node));
   if (s != OK) goto done;
   /* The record holds the values as they were; r is saved after the write. */
   Tensor *results[MADE] = {target};
@@ -290,6 +303,9 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
   if (n != NULL) {
     n->saved[SAVED_R].version = target->storage->version;
     node_attach(c, n, target, 0);
+  } else if (tracks && made[0] != NULL && made[0] != target &&
+             made[0]->node != NULL) {
+    node_attach(c, made[0]->node, target, made[0]->result);
   } else if (guards && target->node != NULL) {
     Node *before = target->node; /* overwritten by something untracked */
     target->node = NULL;

@@ -194,6 +194,17 @@ Status run_copy(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
+/* A tensor's value: in the dtype of self, of its own, stretched. */
+static Status fill_value(Context *c, Tensor *self, Tensor *value, Tensor **r) {
+  Tensor *cast = NULL, *own = NULL;
+  Status s = op_cast(c, value, self->dtype, &cast);
+  if (s == OK) s = op_unary(c, OP_clone, cast, &own);
+  if (s == OK) s = op_expand(c, own, self->shape.rank, self->shape.size, r);
+  tensor_release(c, own);
+  tensor_release(c, cast);
+  return s;
+}
+
 Status run_fill(Context *c, Args *a, Tensor **r) {
   Tensor *self = a->at[0].tensor;
   if (a->at[1].kind == ARG_TENSOR && a->at[1].tensor->shape.rank > 0)
@@ -201,8 +212,9 @@ Status run_fill(Context *c, Args *a, Tensor **r) {
                 SHAPE_ARG(&a->at[1].tensor->shape));
   Status s = check_assign(c, "value", &a->at[1], self);
   if (s != OK) return s;
-  s = a->at[1].kind == ARG_TENSOR ? move_into(c, self, a->at[1].tensor)
-                                  : fill_with(c, self, &a->at[1]);
+  if (a->at[1].kind == ARG_TENSOR)
+    return fill_value(c, self, a->at[1].tensor, &r[0]);
+  s = fill_with(c, self, &a->at[1]);
   if (s == OK) r[0] = tensor_share(self);
   return s;
 }
