@@ -1,0 +1,119 @@
+-- Every differentiable row: push against differences, pull against push, both
+-- once more for the gradient, the fused pull against the tracked one, and all
+-- of it through operands that lie in memory in other ways.
+local ts = require "tensus"
+local array = require "spec.support.array"
+local cases = require "spec.support.cases"
+local layouts = require "spec.support.layouts"
+local numbers = require "spec.support.numbers"
+local slopes = require "spec.support.slopes"
+
+print("directions drawn from seed " .. numbers.seed)
+
+local is_differentiable = {
+  linear = true, view = true, multilinear = true, pointwise = true,
+  selection = true, rule = true, composed = true,
+}
+
+-- Its results are constants.
+local constant = { zero = true }
+
+local function each_case(op, visit)
+  for _, c in ipairs(cases.slopes(op)) do
+    local variables = slopes.variables(op, c)
+    if #variables > 0 then
+      local ok, message = pcall(visit, slopes.call(op, c), variables, c)
+      if not ok then
+        error(op.name .. " " .. c.label .. ": " .. tostring(message), 0)
+      end
+    end
+  end
+end
+
+local function in_layout(op, layout)
+  each_case(op, function(f, variables)
+    local held, ws, vs = {}, {}, {}
+    for k, a in ipairs(variables) do
+      held[k] = layout.values(a)
+      vs[k] = layout.values(slopes.random_like(a.shape))
+    end
+    local ys = f(slopes.leaves(held))
+    for k, y in ipairs(ys) do
+      ws[k] = layout.values(slopes.random_like(array.of(y).shape))
+    end
+    local plain = slopes.pull(f, slopes.leaves(held), slopes.tensors(ws))
+    local pulled = slopes.pull(f, slopes.leaves(held, layout.tensor),
+      slopes.tensors(ws, layout.tensor))
+    slopes.same(pulled, plain, "pull")
+    plain = slopes.push(f, slopes.leaves(held), slopes.tensors(vs))
+    local pushed = slopes.push(f, slopes.leaves(held, layout.tensor),
+      slopes.tensors(vs, layout.tensor))
+    slopes.same(pushed, plain, "push")
+  end)
+end
+
+local function differentiable(op)
+  it("agrees with differences, pull and push", function()
+    local live = 0
+    each_case(op, function(f, variables)
+      live = live + slopes.check(f, variables, "first order")
+    end)
+    if not constant[op.name] then
+      assert.is_true(live > 0, op.name .. " has no gradient case")
+    end
+  end)
+
+  it("agrees once more for its gradient", function()
+    each_case(op, function(f, variables)
+      local gradient, both = slopes.second(f, variables)
+      slopes.check(gradient, both, "second order")
+    end)
+  end)
+
+  it("pulls the same fused and tracked", function()
+    each_case(op, function(f, variables)
+      local ws = {}
+      for k, y in ipairs(f(slopes.leaves(variables))) do
+        ws[k] = slopes.random_like(array.of(y).shape)
+      end
+      local fused = slopes.pull(f, slopes.leaves(variables), slopes.tensors(ws))
+      local tracked = slopes.pull(f, slopes.leaves(variables),
+        slopes.tensors(ws), { create_graph = true })
+      slopes.same(fused, tracked, "fused pull")
+    end)
+  end)
+
+  for k = 2, #layouts do
+    it("pulls and pushes the same " .. layouts[k].name, function()
+      in_layout(op, layouts[k])
+    end)
+  end
+end
+
+local function takes_floats(op)
+  return table.concat(op.dtypes, " "):find("f64", 1, true) ~= nil
+end
+
+local function flat(op)
+  it("gives untracked results", function()
+    if not takes_floats(op) then return end
+    each_case(op, function(f, variables)
+      local ys = f(slopes.leaves(variables))
+      assert.is_false(ys[1].requires_grad)
+    end)
+  end)
+end
+
+for _, op in ipairs(ts.ops()) do
+  describe(op.name, function()
+    if is_differentiable[op.kind] then
+      differentiable(op)
+    elseif op.kind == "flat" then
+      flat(op)
+    else
+      it("makes or changes tensors outside the graph", function()
+        assert.is_true(op.kind == "create" or op.kind == "update", op.kind)
+      end)
+    end
+  end)
+end
