@@ -9,6 +9,8 @@ void tape_open(Tape *t, Context *c, Node *n, bool is_tracked) {
   t->node = n;
   t->is_tracked = is_tracked;
   t->which = 0;
+  t->base = c->failure.base;
+  if (n != NULL) c->failure.base = n->base;
   t->also[0] = t->also[1] = t->also[2] = NULL;
   t->count = 0;
   t->room = TAPE_ROOM;
@@ -16,6 +18,7 @@ void tape_open(Tape *t, Context *c, Node *n, bool is_tracked) {
 }
 
 void tape_close(Tape *t) {
+  t->c->failure.base = t->base;
   for (int i = 0; i < t->count; i++) tensor_release(t->c, t->made[i]);
   if (t->made != t->few)
     ledger_free(&t->c->ledger, t->made, (size_t)t->room * sizeof *t->made);

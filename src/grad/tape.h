@@ -14,13 +14,15 @@ enum { TAPE_ROOM = 64 }; /* temporaries before the list must grow */
 
 /* is_tracked: rules are recorded themselves (create_graph, push), so operands
  * keep their place in the graph; else fused kernels may be used.
- * which: the input that a pull is for. */
+ * which: the input that a pull is for.
+ * base: what the caller counts from; rules count as the node's call did, whose
+ * positions are saved. */
 typedef struct Tape {
   Context *c;
   Status status;
   Node *node;
   bool is_tracked;
-  int which;
+  int which, base;
   Tensor *also[3]; /* pulls that a fused kernel made along with another */
   int count, room;
   Tensor **made; /* owned */

@@ -130,6 +130,7 @@ Status node_record(Context *c, const Call *call, Node **r) {
   n->bytes = bytes;
   n->inputs = call->inputs;
   n->results = (uint8_t)call->results;
+  n->base = (uint8_t)c->failure.base;
   n->sequence = ++c->sequence;
   n->input = (Input *)(n + 1);
   Arg *args = (Arg *)(n->input + p.inputs);

@@ -92,6 +92,7 @@ struct Node {
   OpId op;
   int inputs;
   uint8_t results;
+  uint8_t base;       /* of the positions in index tensors when it ran */
   bool is_freed;      /* backward has used the saved values up */
   bool retains_grad;
   bool is_seen;       /* bookkeeping of one backward */
