@@ -110,12 +110,16 @@ NOINLINE REAL FN(greatest)(const FN(Row) *r) {
   return lane[0];
 }
 
-/* e^t for a t that a greatest number was taken off.  Where it is 0 the
- * function is not asked: its last product would underflow, which costs a
- * vector some hundred cycles, and -inf is a common mask. */
+/* e^t, t <= 88 or NaN, with the bits of sm_exp, whose limits are not needed.
+ * Where it is 0 the product would underflow, which costs a vector some hundred
+ * cycles, and -inf is a common mask: e^0 is computed and not taken. */
 SM REAL FN(decay)(REAL t) {
   const REAL least = REAL_BITS == 32 ? (REAL)-104 : (REAL)-746;
-  const REAL e = FN(sm_exp)(t < least ? 0 : t);
+  const REAL c = t < least ? 0 : t;
+  REAL z, a, b;
+  const REAL r = FN(sm_exp_reduce)(c, &z);
+  FN(sm_pow2_pair)(z, &a, &b);
+  const REAL e = (1 + FN(sm_exp_series)(r)) * a * b;
   return t < least ? 0 : e;
 }
 
@@ -170,6 +174,13 @@ INLINE void FN(row_close)(const FN(Row) *r) {
 #define FROM(s, field, i) \
   ((const REAL *)(const void *)(s)->field + (i) * (s)->n)
 
+/* The greatest number is infinite: so is the sum, unless NaN is about. */
+NOINLINE REAL FN(edge_lse)(const REAL *x, int64_t n, REAL m) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] != x[i]) return x[i];
+  return m;
+}
+
 /* ---- rows of one vector ----
  *
  * Ten classes are common: a row of at most PAD numbers has its own way, which
@@ -223,8 +234,9 @@ NOINLINE void FN(tiny_softmax)(const Softmax *s, int64_t i) {
 NOINLINE REAL FN(tiny_lse)(const REAL *from, int64_t n) {
   REAL x[PAD], e[PAD];
   FN(tiny_load)(from, n, x);
-  const REAL m = FN(tiny_greatest)(x), shift = m - m == 0 ? m : 0;
-  return shift + FN(sm_log)(FN(tiny_exp)(x, n, shift, e));
+  const REAL m = FN(tiny_greatest)(x);
+  if (m - m != 0) return FN(edge_lse)(from, n, m);
+  return m + FN(sm_log)(FN(tiny_exp)(x, n, m, e));
 }
 
 /* ---- softmax ---- */
@@ -284,16 +296,15 @@ ROWS_LOOP(softmax_pull, Softmax)
 
 /* ---- log(sum(e^x)) ---- */
 
-/* An infinite greatest number shifts nothing: e^inf is the sum, and of -inf
- * alone the sum is 0. */
 INLINE REAL FN(row_lse)(const REAL *x, int64_t n) {
   FN(Pads) pads;
   FN(Row) r;
   if (n <= PAD) return FN(tiny_lse)(x, n);
   FN(row_open)(&r, n, x, NULL, NULL, &pads);
   const REAL m = FN(greatest)(&r);
-  r.shift = m - m == 0 ? m : 0;
-  return r.shift + FN(sm_log)(FN(sum_exp)(&r));
+  if (m - m != 0) return FN(edge_lse)(x, n, m);
+  r.shift = m;
+  return m + FN(sm_log)(FN(sum_exp)(&r));
 }
 
 INLINE void FN(logsumexp_row)(const LogSumExp *s, int64_t i) {
