@@ -123,6 +123,23 @@ void device_free(Device *d, char *block, size_t bytes) {
     discard(d, block, cache_size(bytes));
 }
 
+void *device_small(Device *d, size_t bytes) {
+  assert(d->is_host);
+  if (bytes > SMALL_MOST) return ledger_alloc(d->ledger, bytes);
+  void *kept = d->cache.small[(bytes - 1) / SMALL_STEP];
+  if (kept == NULL) return ledger_alloc(d->ledger, cache_small_size(bytes));
+  if (!ledger_gate(d->ledger)) return NULL;
+  return cache_take_small(&d->cache, bytes);
+}
+
+void device_small_free(Device *d, void *p, size_t bytes) {
+  if (p == NULL) return;
+  if (bytes > SMALL_MOST)
+    ledger_free(d->ledger, p, bytes);
+  else if (!cache_put_small(&d->cache, p, bytes))
+    ledger_free(d->ledger, p, cache_small_size(bytes));
+}
+
 bool device_trim(Device *d) {
   const bool any = d->cache.bytes > 0;
   size_t size = 0;

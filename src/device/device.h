@@ -39,6 +39,10 @@ void device_close(Device *d);
 char *device_alloc(Device *d, size_t bytes);
 void device_free(Device *d, char *block, size_t bytes);
 
+/* A header of `bytes` > 0 in host memory, from the cache of the host `d`. */
+void *device_small(Device *d, size_t bytes);
+void device_small_free(Device *d, void *p, size_t bytes);
+
 /* Give kept blocks back to the system; true if there were any. */
 bool device_trim(Device *d);
 

@@ -7,13 +7,23 @@ enum {
   INLINE_BYTES = 512 /* up to here one malloc serves header and bytes */
 };
 
+/* Headers lie in host memory, those of a GPU's blocks too. */
 static Storage *header(Device *d, size_t more) {
-  Storage *s = ledger_alloc(d->ledger, sizeof *s + more);
+  Storage *s = d->is_host ? device_small(d, sizeof *s + more)
+                          : ledger_alloc(d->ledger, sizeof *s + more);
   if (s == NULL) return NULL;
   memset(s, 0, sizeof *s);
   s->refs = 1;
   s->device = d;
   return s;
+}
+
+static void header_free(Device *d, Storage *s) {
+  const size_t bytes = sizeof *s + (s->is_inline ? s->bytes : 0);
+  if (d->is_host)
+    device_small_free(d, s, bytes);
+  else
+    ledger_free(d->ledger, s, bytes);
 }
 
 Storage *storage_new(Device *d, size_t bytes) {
@@ -29,7 +39,7 @@ Storage *storage_new(Device *d, size_t bytes) {
   if (bytes == 0) return s;
   s->data = device_alloc(d, bytes);
   if (s->data != NULL) return s;
-  ledger_free(d->ledger, s, sizeof *s);
+  header_free(d, s);
   return NULL;
 }
 
@@ -51,5 +61,5 @@ void storage_release(Storage *s) {
   Device *d = s->device;
   if (s->foreign && s->deleter != NULL) s->deleter(s->data, s->arg);
   if (!s->foreign && !s->is_inline) device_free(d, s->data, s->bytes);
-  ledger_free(d->ledger, s, sizeof *s + (s->is_inline ? s->bytes : 0));
+  header_free(d, s);
 }

@@ -122,7 +122,7 @@ Status node_record(Context *c, const Call *call, Node **r) {
   const Parts p = parts_of(call);
   const size_t bytes = sizeof(Node) + p.inputs * sizeof(Input) +
                        p.args * sizeof(Arg) + p.sizes * sizeof(int64_t);
-  Node *n = ledger_alloc(&c->ledger, bytes);
+  Node *n = device_small(&c->host, bytes);
   if (n == NULL) return fail(c, E_MEMORY, "out of memory");
   memset(n, 0, sizeof *n);
   n->refs = 1;
@@ -151,7 +151,7 @@ Status node_record(Context *c, const Call *call, Node **r) {
 Status node_leaf(Context *c, const Tensor *t, Node **r) {
   const size_t bytes =
       sizeof(Node) + (size_t)t->shape.rank * sizeof(int64_t);
-  Node *n = ledger_alloc(&c->ledger, bytes);
+  Node *n = device_small(&c->host, bytes);
   if (n == NULL) return fail(c, E_MEMORY, "out of memory");
   memset(n, 0, sizeof *n);
   n->refs = 1;
@@ -205,7 +205,7 @@ void node_release(Context *c, Node *n) {
     for (int k = 0; k < node->results; k++)
       tensor_release(c, node->result[k].cotangent);
     tensor_release(c, node->grad);
-    ledger_free(&c->ledger, node, node->bytes);
+    device_small_free(&c->host, node, node->bytes);
   }
 }
 

@@ -8,7 +8,7 @@
 
 static Tensor *blank(Context *c, Dtype dtype, const Shape *shape,
                      Storage *storage, int64_t offset) {
-  Tensor *t = ledger_alloc(&c->ledger, sizeof *t);
+  Tensor *t = device_small(&c->host, sizeof *t);
   if (t == NULL) return NULL;
   t->refs = 1;
   t->dtype = dtype;
@@ -29,7 +29,7 @@ static Tensor *blank(Context *c, Dtype dtype, const Shape *shape,
 
 static void discard(Context *c, Tensor *t) {
   c->tensors--;
-  ledger_free(&c->ledger, t, sizeof *t);
+  device_small_free(&c->host, t, sizeof *t);
 }
 
 Status tensor_new(Context *c, Device *d, Dtype dtype, const Shape *shape,
