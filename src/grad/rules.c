@@ -273,7 +273,7 @@ Tensor *layer_norm_push(Tape *t, Tensor *tx, Tensor *ty, Tensor *tz) {
 
 enum { MEAN, SUM, EACH };
 
-/* Which labels count, as 0 and 1; and how many. */
+/* Which labels count. */
 static Tensor *counting(Tape *t) {
   Tensor *target = tape_saved(t, SAVED_Y), *r = NULL;
   if (t->status != OK) return NULL;
@@ -281,8 +281,7 @@ static Tensor *counting(Tape *t) {
   a.at[0] = arg_tensor(target);
   a.at[1] = arg_integer(integer_at(t, 3));
   const Status s = op_call(t->c, OP_ne, &a, &r);
-  r = tape_own(t, s, r);
-  return tape_cast(t, r, dtype_of(t));
+  return tape_own(t, s, r);
 }
 
 static Tensor *sum_all(Tape *t, Tensor *x) {
@@ -293,11 +292,10 @@ static Tensor *sum_all(Tape *t, Tensor *x) {
   return tape_own(t, s, r);
 }
 
-/* One factor for each row: g, shared out as the reduction says. */
-static Tensor *row_factors(Tape *t, Tensor *g) {
-  Tensor *counts = counting(t);
-  if (integer_at(t, 2) == MEAN) g = DIV(g, sum_all(t, counts));
-  return MUL(g, counts);
+/* x, shared out among the labels that count when the reduction is a mean. */
+static Tensor *shared_out(Tape *t, Tensor *x) {
+  if (integer_at(t, 2) != MEAN) return x;
+  return DIV(x, sum_all(t, tape_cast(t, counting(t), dtype_of(t))));
 }
 
 /* x (n) -> (n, 1), and x () -> (1). */
@@ -332,25 +330,30 @@ static Tensor *residual(Tape *t) {
 static Tensor *cross_entropy_fused(Tape *t, Tensor *g) {
   Tensor *x = tape_saved(t, SAVED_X), *target = tape_saved(t, SAVED_Y);
   Tensor *lse = tape_saved(t, SAVED_H), *gx = NULL;
-  if (integer_at(t, 2) == MEAN) g = DIV(g, sum_all(t, counting(t)));
+  g = shared_out(t, g);
   if (t->status != OK) return NULL;
   const Status s = rule_cross_entropy_pull(t->c, x, target, lse, g,
                                            integer_at(t, 3), &gx);
   return tape_own(t, s, gx);
 }
 
+/* Rows whose label does not count are left out, whatever x holds there. */
+static Tensor *counted(Tape *t, Tensor *x) {
+  return choose(t, column(t, counting(t)), x);
+}
+
 Tensor *cross_entropy_back(Tape *t, Tensor *g) {
   if (!t->is_tracked) return cross_entropy_fused(t, g);
-  return MUL(residual(t), column(t, row_factors(t, g)));
+  g = shared_out(t, g);
+  if (integer_at(t, 2) == EACH) g = column(t, g);
+  return counted(t, MUL(residual(t), g));
 }
 
 Tensor *cross_entropy_push(Tape *t, Tensor *tx) {
   const Result *out = &t->node->result[0];
   const int64_t last = -1;
-  Tensor *lines = tape_sum_axes(t, MUL(residual(t), tx), 1, &last);
-  if (t->status != OK) return NULL;
-  Tensor *factors = column(t, row_factors(t, tape_number(t, 1)));
-  Tensor *changes = MUL(lines, factors);
+  Tensor *changes = counted(t, MUL(residual(t), tx));
+  changes = shared_out(t, tape_sum_axes(t, changes, 1, &last));
   if (integer_at(t, 2) == EACH)
     return tape_reshape(t, changes, out->rank, out->size);
   if (t->status != OK) return NULL;
