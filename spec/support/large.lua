@@ -1,0 +1,148 @@
+--- Operands large enough for several threads (a chunk is 65,536 elements).
+--   large.of(op)    tensors and values in a row, options last; nil for views,
+--                   which compute nothing
+-- A row that is neither here nor a view raises.
+local ts = require "tensus"
+
+local large = {}
+
+local generator
+
+local function draw(shape, low, high)
+  local x = ts.rand(shape, { generator = generator })
+  return x * (high - low) + low
+end
+
+local function r(...) return draw({ ... }, -2, 2) end
+local function positions(n, ...)
+  return ts.randint(1, n, { ... }, { generator = generator })
+end
+
+local function one(...)
+  local shape = { ... }
+  return function() return { draw(shape, -2, 2) } end
+end
+
+-- Wide, tall, and all of it: a reduction has a way for each.
+local function reduction() return { r(300, 700), 2 } end
+local function total() return { r(300, 700) } end
+local function square() return { r(190, 210), r(210, 170) } end
+local function filled() return { { 300, 700 } } end
+
+local rows = {
+  place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
+  diag_embed = one(300, 30),
+  sum = reduction, mean = reduction, amax = reduction, amin = reduction,
+  max = reduction, min = reduction, argmax = reduction, argmin = total,
+  any = reduction, all = total, count_nonzero = total, logsumexp = reduction,
+  sum_to = function() return { r(300, 700), { 700 } } end,
+  clone = function() return { r(300, 700):t() } end,
+  contiguous = function() return { r(300, 700):t() } end,
+  copy = function() return { r(300, 700), r(700, 300):t() } end,
+  cat = function() return { { r(300, 300), r(300, 400) }, 2 } end,
+  stack = function() return { { r(300, 300), r(300, 300) }, 2 } end,
+  gather = function() return { r(300, 700), 2, positions(700, 300, 600) } end,
+  scatter_add = function()
+    return { r(300, 700), 1, positions(300, 290, 700), r(290, 700) }
+  end,
+  index_select = function() return { r(300, 700), 1, positions(300, 400) } end,
+  index_add = function()
+    return { r(300, 700), 1, positions(300, 400), r(400, 700) }
+  end,
+  dropout = function()
+    return { r(300, 700), 0.5, { generator = ts.generator(3) } }
+  end,
+  matmul = square,
+  mv = function() return { r(300, 700), r(700) } end,
+  outer = function() return { r(300), r(700) } end,
+  dot = function() return { r(150000), r(150000) } end,
+  linear = function() return { r(190, 210), r(170, 210), r(170) } end,
+  einsum = function() return { "ik,kj->ji", square() } end,
+  conv2d = function()
+    return { r(4, 8, 30, 30), r(16, 8, 3, 3), r(16), { padding = 1 } }
+  end,
+  conv_transpose2d = function()
+    return { r(4, 16, 15, 15), r(16, 8, 3, 3), r(8), { stride = 2 } }
+  end,
+  conv_weight = function()
+    return { r(4, 8, 30, 30), r(4, 16, 28, 28), { 3, 3 } }
+  end,
+  max_pool2d = function() return { r(4, 16, 60, 60), 2 } end,
+  softmax = reduction, log_softmax = reduction,
+  layer_norm = function() return { r(300, 700), { 700 }, r(700), r(700) } end,
+  cross_entropy = function() return { r(300, 700), positions(700, 300) } end,
+  mse_loss = function() return { r(300, 700), r(300, 700) } end,
+  one_hot = function() return { positions(40, 5000), 40 } end,
+  gelu = total,
+  fill = function() return { r(300, 700), 1.5 } end,
+  zero = total,
+  zeros = filled, ones = filled,
+  empty = function() return nil end,
+  full = function() return { { 300, 700 }, 1.5 } end,
+  zeros_like = total, ones_like = total,
+  full_like = function() return { r(300, 700), 1.5 } end,
+  eye = function() return { 400 } end,
+  arange = function() return { 200000 } end,
+  linspace = function() return { 0, 1, 200000 } end,
+  rand = function()
+    return { { 300, 700 }, { generator = ts.generator(3) } }
+  end,
+  randn = function()
+    return { { 300, 700 }, { generator = ts.generator(3) } }
+  end,
+  randint = function()
+    return { 1, 99, { 300, 700 }, { generator = ts.generator(3) } }
+  end,
+  randperm = function() return { 200000, { generator = ts.generator(3) } } end,
+  uniform = function()
+    return { r(300, 700), -1, 1, { generator = ts.generator(3) } }
+  end,
+  normal = function()
+    return { r(300, 700), 1, 2, { generator = ts.generator(3) } }
+  end,
+  bernoulli = function()
+    return { r(300, 700), 0.3, { generator = ts.generator(3) } }
+  end,
+  sgd_update = function()
+    return { r(300, 700), r(300, 700), r(300, 700), 0.1, { momentum = 0.9 } }
+  end,
+  adam_update = function()
+    return { r(300, 700), r(300, 700), r(300, 700), draw({ 300, 700 }, 0, 1), 3, 0.1 }
+  end,
+}
+
+local computes_nothing = { detach = true, flatten = true, t = true }
+
+local function takes_floats(op)
+  return table.concat(op.dtypes, " "):find("f32", 1, true) ~= nil
+end
+
+-- One operand lies across memory: both walks have to agree.
+local function pointwise(op)
+  local args = {}
+  for k, param in ipairs(op.params) do
+    if param.kind == "tensor" or param.kind == "operand" then
+      if not takes_floats(op) then
+        args[k] = positions(99, 300, 700)
+      elseif op.name == "where" and k == 1 then
+        args[k] = draw({ 300, 700 }, -1, 1):gt(0)
+      elseif k == 2 then
+        args[k] = draw({ 700, 300 }, op.low, op.high):t()
+      else
+        args[k] = draw({ 300, 700 }, op.low, op.high)
+      end
+    end
+  end
+  return args
+end
+
+function large.of(op)
+  generator = ts.generator(11)
+  if op.pointwise then return pointwise(op) end
+  if op.kind == "view" or computes_nothing[op.name] then return nil end
+  local make = rows[op.name]
+    or error("spec/support/large.lua has no operands for " .. op.name, 0)
+  return make()
+end
+
+return large
