@@ -159,8 +159,8 @@ static int read_row(lua_State *L, int index, bool are_dims, const char *name,
   return n;
 }
 
-static void read_sizes(lua_State *L, int index, bool are_dims,
-                       const char *name, Arg *arg) {
+static void read_sizes(lua_State *L, int index, bool are_dims, const char *name,
+                       Arg *arg) {
   const int64_t n = (int64_t)lua_rawlen(L, index);
   check_rank(L, n, name);
   for (int i = 0; i < n; i++) {
@@ -278,30 +278,46 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     arg->kind = ARG_TENSOR;
     arg->tensor = border_check(L, index, p->name);
     break;
-  case PARAM_OPERAND: read_operand(L, index, row, p->name, arg); break;
+  case PARAM_OPERAND:
+    read_operand(L, index, row, p->name, arg);
+    break;
   case PARAM_VALUE:
-  case PARAM_NUMBER: read_number(L, index, p->name, arg); break;
+  case PARAM_NUMBER:
+    read_number(L, index, p->name, arg);
+    break;
   case PARAM_DIM:
     set_integer(arg, read_place(L, index, p->name, E_DIM));
     break;
   case PARAM_POSITION:
     set_integer(arg, read_place(L, index, p->name, E_INDEX));
     break;
-  case PARAM_INTEGER: set_integer(arg, args_whole(L, index, p->name)); break;
+  case PARAM_INTEGER:
+    set_integer(arg, args_whole(L, index, p->name));
+    break;
   case PARAM_LIST: /* args in a row are taken by read_param */
     read_list(L, index, (int)lua_rawlen(L, index), true, p->name, arg);
     break;
   case PARAM_DIMS:
   case PARAM_SHAPE:
-  case PARAM_SHAPE_TABLE: read_table(L, index, p, arg); break;
-  case PARAM_PAIR: read_pair(L, index, p->name, arg); break;
+  case PARAM_SHAPE_TABLE:
+    read_table(L, index, p, arg);
+    break;
+  case PARAM_PAIR:
+    read_pair(L, index, p->name, arg);
+    break;
   case PARAM_TEXT:
     arg->kind = ARG_TEXT;
     arg->text = read_text(L, index, p->name);
     break;
-  case PARAM_FLAG: read_flag(L, index, p->name, arg); break;
-  case PARAM_CHOICE: read_choice(L, index, p, arg); break;
-  case PARAM_DTYPE: set_integer(arg, args_dtype(L, index, p->name)); break;
+  case PARAM_FLAG:
+    read_flag(L, index, p->name, arg);
+    break;
+  case PARAM_CHOICE:
+    read_choice(L, index, p, arg);
+    break;
+  case PARAM_DTYPE:
+    set_integer(arg, args_dtype(L, index, p->name));
+    break;
   case PARAM_DEVICE:
     arg->kind = ARG_DEVICE;
     arg->device = args_device(L, index, p->name);
@@ -334,8 +350,8 @@ static int find_option(const OpRow *row, const char *name) {
 static int unknown_option(lua_State *L, const char *word, const char *near) {
   if (near == NULL)
     return border_error(L, E_OPTION, NULL, "unknown option %s", word);
-  return border_error(L, E_OPTION, NULL,
-                      "unknown option %s; did you mean %s?", word, near);
+  return border_error(L, E_OPTION, NULL, "unknown option %s; did you mean %s?",
+                      word, near);
 }
 
 static void check_row_option(lua_State *L, const OpRow *row) {
@@ -356,8 +372,8 @@ static void check_row_option(lua_State *L, const OpRow *row) {
 
 /* Options of the table at `index`; with `beside`, its entries from 1 on are
  * sizes and were read before. */
-static void read_options(lua_State *L, int index, bool beside,
-                         const OpRow *row, Args *a) {
+static void read_options(lua_State *L, int index, bool beside, const OpRow *row,
+                         Args *a) {
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     if (!beside || !lua_isinteger(L, -2)) check_row_option(L, row);
@@ -382,10 +398,10 @@ static void read_options(lua_State *L, int index, bool beside,
 typedef struct Reader {
   const OpRow *row;
   Args *a;
-  int next;     /* the argument to be read */
-  int top;      /* the last one */
-  int options;  /* place of the table of options; 0: none */
-  bool beside;  /* it holds sizes, too */
+  int next;    /* the argument to be read */
+  int top;     /* the last one */
+  int options; /* place of the table of options; 0: none */
+  bool beside; /* it holds sizes, too */
 } Reader;
 
 static bool takes_row(const Param *p) {
@@ -398,16 +414,14 @@ static void read_shape(lua_State *L, Reader *r, const Param *p, Arg *arg) {
     r->next += read_row(L, r->next, p->kind == PARAM_DIMS, p->name, arg);
     return;
   }
-  if (r->next == r->top && p->kind == PARAM_SHAPE &&
-      lua_istable(L, r->next)) {
+  if (r->next == r->top && p->kind == PARAM_SHAPE && lua_istable(L, r->next)) {
     r->options = r->top;
     r->beside = true;
   }
   read_value(L, r->next++, r->row, p, arg);
 }
 
-static void read_rowed_list(lua_State *L, Reader *r, const Param *p,
-                            Arg *arg) {
+static void read_rowed_list(lua_State *L, Reader *r, const Param *p, Arg *arg) {
   if (lua_istable(L, r->next)) {
     read_value(L, r->next++, r->row, p, arg);
     return;
@@ -481,9 +495,8 @@ static void read_rest(lua_State *L, Reader *r) {
   }
   while (r->next <= r->top && lua_isnil(L, r->next)) r->next++;
   if (r->next <= r->top && r->next != r->options)
-    border_error(L, E_TOO_MANY, NULL,
-                 "argument %d is %s; at most %d are taken", r->next,
-                 border_describe(L, r->next), positional(r->row));
+    border_error(L, E_TOO_MANY, NULL, "argument %d is %s; at most %d are taken",
+                 r->next, border_describe(L, r->next), positional(r->row));
 }
 
 void args_read(lua_State *L, OpId op, Args *a) {
@@ -511,8 +524,7 @@ void args_options(lua_State *L, int index, const char *const *known) {
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     const bool is_text = lua_type(L, -2) == LUA_TSTRING;
-    const char *word =
-        is_text ? lua_tostring(L, -2) : border_describe(L, -2);
+    const char *word = is_text ? lua_tostring(L, -2) : border_describe(L, -2);
     const char *const *k = known;
     while (*k != NULL && strcmp(*k, word) != 0) k++;
     if (*k == NULL)
@@ -539,6 +551,7 @@ bool args_flag(lua_State *L, int index, const char *name, bool missing) {
 
 void args_at_most(lua_State *L, int most) {
   if (lua_gettop(L) > most)
-    border_error(L, E_TOO_MANY, NULL, "%d arguments given; at most %d are taken",
-                 lua_gettop(L), most);
+    border_error(L, E_TOO_MANY, NULL,
+                 "%d arguments given; at most %d are taken", lua_gettop(L),
+                 most);
 }

@@ -163,7 +163,9 @@ static int fill_ours(lua_State *L) {
 }
 
 /* Lua 5.4.4 and older crash in generational mode. */
-static bool may_be_generational(void) { return LUA_VERSION_RELEASE_NUM > 50404; }
+static bool may_be_generational(void) {
+  return LUA_VERSION_RELEASE_NUM > 50404;
+}
 
 static void discard(Context *c, Border *b) {
   c->ledger.room = b->room;
@@ -231,8 +233,7 @@ Border *border_make(lua_State *L) {
 
 static void refuse(lua_State *L, const Border *b) {
   if (b->is_closed) luaL_error(L, "tensus: the state is closing");
-  border_error(L, E_STATE, NULL,
-               "called by a finaliser while memory is short");
+  border_error(L, E_STATE, NULL, "called by a finaliser while memory is short");
 }
 
 /* The recording mode of L's coroutine; those of others stand in a table. */
@@ -453,19 +454,23 @@ int border_raise_as(lua_State *L, const char *op, Status s) {
 const char *border_describe(lua_State *L, int arg) {
   switch (lua_type(L, arg)) {
   case LUA_TNONE:
-  case LUA_TNIL: return "missing";
-  case LUA_TBOOLEAN: return lua_toboolean(L, arg) ? "true" : "false";
+  case LUA_TNIL:
+    return "missing";
+  case LUA_TBOOLEAN:
+    return lua_toboolean(L, arg) ? "true" : "false";
   case LUA_TSTRING:
-    return lua_rawlen(L, arg) > 40 ? "a long string"
-                                   : lua_pushfstring(L, "the string \"%s\"",
-                                                     lua_tostring(L, arg));
+    return lua_rawlen(L, arg) > 40
+               ? "a long string"
+               : lua_pushfstring(L, "the string \"%s\"", lua_tostring(L, arg));
   case LUA_TNUMBER:
     lua_pushvalue(L, arg); /* tostring would change the argument itself */
     return lua_pushfstring(L, "the number %s", lua_tostring(L, -1));
   case LUA_TUSERDATA:
     return border_handle(L, arg) != NULL ? "a tensor" : "a foreign userdata";
-  case LUA_TTHREAD: return "a coroutine";
-  default: return lua_pushfstring(L, "a %s", luaL_typename(L, arg));
+  case LUA_TTHREAD:
+    return "a coroutine";
+  default:
+    return lua_pushfstring(L, "a %s", luaL_typename(L, arg));
   }
 }
 
@@ -511,8 +516,14 @@ const char *border_nearest(const char *word, const char *const *list) {
 
 void border_push_element(lua_State *L, const char *data, Dtype dtype) {
   switch (dtype_class(dtype)) {
-  case CLASS_BOOL: lua_pushboolean(L, *data != 0); break;
-  case CLASS_INTEGER: lua_pushinteger(L, scalar_to_i64(data, dtype)); break;
-  case CLASS_FLOAT: lua_pushnumber(L, scalar_to_f64(data, dtype)); break;
+  case CLASS_BOOL:
+    lua_pushboolean(L, *data != 0);
+    break;
+  case CLASS_INTEGER:
+    lua_pushinteger(L, scalar_to_i64(data, dtype));
+    break;
+  case CLASS_FLOAT:
+    lua_pushnumber(L, scalar_to_f64(data, dtype));
+    break;
   }
 }

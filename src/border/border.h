@@ -67,24 +67,24 @@ typedef struct BorderError {
  * context->is_recording is the mode of the coroutine that runs, from
  * border_begin on */
 typedef struct Border {
-  Context *context;      /* NULL once a host's state is closing */
-  lua_State *running;    /* the thread inside the core; NULL: none is */
-  lua_State *main;       /* the state's first thread */
-  bool is_open;          /* the module has been made */
-  bool is_ours;          /* made by border_newstate, with its allocator */
-  bool is_closed;        /* no function of ours may run any more */
-  bool is_generational;  /* the collector's mode is ours to choose */
-  bool in_allocator;     /* Lua itself asks for memory: no collection now */
-  bool main_records;     /* recording mode of the first thread */
+  Context *context;       /* NULL once a host's state is closing */
+  lua_State *running;     /* the thread inside the core; NULL: none is */
+  lua_State *main;        /* the state's first thread */
+  bool is_open;           /* the module has been made */
+  bool is_ours;           /* made by border_newstate, with its allocator */
+  bool is_closed;         /* no function of ours may run any more */
+  bool is_generational;   /* the collector's mode is ours to choose */
+  bool in_allocator;      /* Lua itself asks for memory: no collection now */
+  bool main_records;      /* recording mode of the first thread */
   bool others_have_modes; /* other threads' modes stand in a table */
-  int modes;             /* modes that are open: 0, all threads record */
-  int64_t faults;        /* injection that reaches Lua's own requests, too */
-  Handle ring;           /* ring.next: the youngest handle */
-  uint64_t serial;       /* of the youngest handle */
-  size_t debt;           /* bytes made since the collector was told */
-  size_t pace;           /* tell it when the debt is this high */
-  size_t settled;        /* live bytes after the last full cycle */
-  LedgerRoom *room;      /* the context's own way of making room */
+  int modes;              /* modes that are open: 0, all threads record */
+  int64_t faults;         /* injection that reaches Lua's own requests, too */
+  Handle ring;            /* ring.next: the youngest handle */
+  uint64_t serial;        /* of the youngest handle */
+  size_t debt;            /* bytes made since the collector was told */
+  size_t pace;            /* tell it when the debt is this high */
+  size_t settled;         /* live bytes after the last full cycle */
+  LedgerRoom *room;       /* the context's own way of making room */
   BorderError last;
 } Border;
 

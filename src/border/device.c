@@ -23,8 +23,8 @@ static int ts_set_default_device(lua_State *L) {
 }
 
 static int ts_get_default_device(lua_State *L) {
-  lua_pushstring(
-      L, border_begin(L, "get_default_device")->default_device->name);
+  lua_pushstring(L,
+                 border_begin(L, "get_default_device")->default_device->name);
   return 1;
 }
 
@@ -33,9 +33,8 @@ static int ts_set_default_dtype(lua_State *L) {
   args_at_most(L, 1);
   const Dtype d = args_dtype(L, 1, "dtype");
   if (d != DTYPE_F32 && d != DTYPE_F64)
-    return border_error(L, E_DTYPE, NULL,
-                        "%A is %s; numbers become f32 or f64", "dtype",
-                        dtype_name(d));
+    return border_error(L, E_DTYPE, NULL, "%A is %s; numbers become f32 or f64",
+                        "dtype", dtype_name(d));
   c->default_dtype = d;
   return 0;
 }
@@ -76,8 +75,7 @@ static int cuda_why(lua_State *L) {
 static Device *check_cuda(lua_State *L, int index) {
   Context *c = border_context(L);
   Device *d = NULL;
-  const int64_t k =
-      lua_isnoneornil(L, index) ? 0 : args_whole(L, index, "k");
+  const int64_t k = lua_isnoneornil(L, index) ? 0 : args_whole(L, index, "k");
   const Status s = context_cuda(c, k < 0 || k > MAX_CUDA ? -1 : (int)k, &d);
   if (s != OK) border_raise(L, c, s);
   return d;
@@ -114,15 +112,14 @@ static int cuda_empty_cache(lua_State *L) {
   return 0;
 }
 
-const luaL_Reg border_cuda_functions[] = {
-    {"is_available", cuda_is_available},
-    {"device_count", cuda_device_count},
-    {"why", cuda_why},
-    {"get_device_name", cuda_name},
-    {"synchronize", cuda_synchronize},
-    {"memory", cuda_memory},
-    {"empty_cache", cuda_empty_cache},
-    {NULL, NULL}};
+const luaL_Reg border_cuda_functions[] = {{"is_available", cuda_is_available},
+                                          {"device_count", cuda_device_count},
+                                          {"why", cuda_why},
+                                          {"get_device_name", cuda_name},
+                                          {"synchronize", cuda_synchronize},
+                                          {"memory", cuda_memory},
+                                          {"empty_cache", cuda_empty_cache},
+                                          {NULL, NULL}};
 
 const luaL_Reg border_device_functions[] = {
     {"device", ts_device},

@@ -146,8 +146,7 @@ static int ts_is_grad_enabled(lua_State *L) {
 
 /* An array of the handles at 1 .. n of the table at `index`, held by a
  * userdata that is pushed.  Raises for an entry that is no tensor. */
-static Tensor **push_tensors(lua_State *L, int index, int n,
-                             const char *name) {
+static Tensor **push_tensors(lua_State *L, int index, int n, const char *name) {
   Tensor **list =
       lua_newuserdatauv(L, sizeof *list * (size_t)(n > 0 ? n : 1), 0);
   for (int i = 0; i < n; i++) {
@@ -245,8 +244,7 @@ static int backward_inputs(lua_State *L, Context *c, bool retain) {
   Tensor **g = push_results(L, n);
   const int table = lua_gettop(L) - 1;
   border_enter(L);
-  Status s =
-      grad_of(c, 1, &y, &seed, n, x, retain, false, UNUSED_ERROR, g);
+  Status s = grad_of(c, 1, &y, &seed, n, x, retain, false, UNUSED_ERROR, g);
   border_leave(L);
   if (s != OK) return border_raise(L, c, s);
   give_results(L, table, n, g);
@@ -596,7 +594,8 @@ const luaL_Reg border_grad_functions[] = {
     {"is_grad_enabled", ts_is_grad_enabled},
     {NULL, NULL}};
 
-const luaL_Reg border_grad_methods[] = {{"backward", tensor_backward},
-                                        {"requires_grad_", tensor_requires_grad},
-                                        {"retain_grad", tensor_retain_grad},
-                                        {NULL, NULL}};
+const luaL_Reg border_grad_methods[] = {
+    {"backward", tensor_backward},
+    {"requires_grad_", tensor_requires_grad},
+    {"retain_grad", tensor_retain_grad},
+    {NULL, NULL}};

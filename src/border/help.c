@@ -45,7 +45,9 @@ static bool is_offered(const OpRow *row) { return !(row->flags & OP_HIDDEN); }
 static bool push_default(lua_State *L, const Param *p) {
   if (p->need == NEEDED || isnan(p->value)) return false;
   switch (p->kind) {
-  case PARAM_FLAG: lua_pushboolean(L, p->value != 0); return true;
+  case PARAM_FLAG:
+    lua_pushboolean(L, p->value != 0);
+    return true;
   case PARAM_CHOICE:
     lua_pushlstring(L, p->words, strcspn(p->words, "|"));
     return true;
@@ -53,10 +55,15 @@ static bool push_default(lua_State *L, const Param *p) {
     lua_pushinteger(L, (lua_Integer)p->value + (p->value >= 0));
     return true;
   case PARAM_INTEGER:
-  case PARAM_PAIR: lua_pushinteger(L, (lua_Integer)p->value); return true;
+  case PARAM_PAIR:
+    lua_pushinteger(L, (lua_Integer)p->value);
+    return true;
   case PARAM_VALUE:
-  case PARAM_NUMBER: lua_pushnumber(L, p->value); return true;
-  default: return false;
+  case PARAM_NUMBER:
+    lua_pushnumber(L, p->value);
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -104,8 +111,7 @@ static void push_row(lua_State *L, OpId op) {
   set_count(L, "results", row->results);
   set_flag(L, "pointwise", op_is_pointwise(op));
   set_flag(L, "method", first == PARAM_TENSOR || first == PARAM_OPERAND);
-  set_flag(L, "inplace",
-           (row->flags & (OP_INPLACE | OP_ONLY_INPLACE)) != 0);
+  set_flag(L, "inplace", (row->flags & (OP_INPLACE | OP_ONLY_INPLACE)) != 0);
   set_flag(L, "only_inplace", (row->flags & OP_ONLY_INPLACE) != 0);
   set_flag(L, "promotes", (row->flags & OP_PROMOTE) != 0);
   set_flag(L, "float_plus", (row->flags & OP_FLOAT_PLUS) != 0);
@@ -186,8 +192,9 @@ static void add_options(lua_State *L, luaL_Buffer *b, const OpRow *row) {
   int n = 0;
   for (int k = 0; k < row->params; k++) {
     if (row->param[k].need != OPTION) continue;
-    luaL_addstring(b, n++ > 0 ? ", " : row->param[0].need == OPTION ? "{"
-                                                                    : ", {");
+    luaL_addstring(b, n++ > 0                        ? ", "
+                      : row->param[0].need == OPTION ? "{"
+                                                     : ", {");
     add_option(L, b, &row->param[k]);
   }
   if (n > 0) luaL_addchar(b, '}');
@@ -315,8 +322,7 @@ static int ts_help(lua_State *L) {
     push_overview(L);
     return 1;
   }
-  if (lua_type(L, 1) == LUA_TSTRING)
-    return push_help(L, lua_tostring(L, 1));
+  if (lua_type(L, 1) == LUA_TSTRING) return push_help(L, lua_tostring(L, 1));
   const OpId op = ops_of_function(L, 1);
   if (op != OP_COUNT) {
     push_row_help(L, op);

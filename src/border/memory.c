@@ -151,13 +151,13 @@ static void scope_free(lua_State *L, Scope *s) {
   for (Handle *h = b->ring.next, *next; h != &b->ring && h->serial > s->start;
        h = next) {
     next = h->next;
-    if (h->is_late || (h->kept != 0 && h->kept <= s->start + 1)) continue;
+    if (h->is_late || (h->kept != 0 && h->kept <= s->start)) continue;
     border_free(L, h, source, line);
   }
 }
 
 static void keep_tensor(Handle *h, const Scope *s) {
-  if (h->kept == 0 || h->kept > s->start + 1) h->kept = s->start + 1;
+  if (h->kept == 0 || h->kept > s->start) h->kept = s->start;
 }
 
 /* Keep each tensor of the tree at `index`; `seen` ends cycles. */
@@ -213,7 +213,7 @@ static int scope_close(lua_State *L) {
 /* Push a scope that begins now. */
 static Scope *push_scope(lua_State *L) {
   Scope *s = lua_newuserdatauv(L, sizeof *s, 0);
-  s->start = border_of(L)->serial;
+  s->start = ++border_of(L)->serial; /* scopes have serials of their own */
   s->is_open = true;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &scope_key) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -287,7 +287,9 @@ static int run_fault(lua_State *L, const char *name, bool all) {
 }
 
 /* from(k, f, ...): ok, message, requests made. */
-static int fault_from(lua_State *L) { return run_fault(L, "fault.from", false); }
+static int fault_from(lua_State *L) {
+  return run_fault(L, "fault.from", false);
+}
 static int fault_all(lua_State *L) { return run_fault(L, "fault.all", true); }
 
 /* used(): bytes of the ledger after a full collection, kept blocks apart. */

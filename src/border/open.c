@@ -132,17 +132,18 @@ static void set_functions(lua_State *L, int table, const luaL_Reg *list) {
 
 static void set_all_functions(lua_State *L, int module) {
   static const luaL_Reg *const lists[] = {
-      border_table_functions,  border_index_functions, border_tensor_functions,
-      border_grad_functions,   border_random_functions, border_io_functions, border_clock_functions,
-      border_device_functions, border_help_functions,  border_memory_functions};
+      border_table_functions, border_index_functions,  border_tensor_functions,
+      border_grad_functions,  border_random_functions, border_io_functions,
+      border_clock_functions, border_device_functions, border_help_functions,
+      border_memory_functions};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, module, lists[i]);
 }
 
 static void set_all_methods(lua_State *L, int methods) {
   static const luaL_Reg *const lists[] = {
-      border_table_methods,  border_index_methods, border_tensor_methods,
-      border_grad_methods,   border_memory_methods, border_ops_methods};
+      border_table_methods, border_index_methods,  border_tensor_methods,
+      border_grad_methods,  border_memory_methods, border_ops_methods};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, methods, lists[i]);
 }

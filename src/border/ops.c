@@ -21,7 +21,8 @@ static const char *const inplace_names[OP_COUNT] = {
 
 static const struct {
   const char *name, *row;
-} aliases[] = {
+} aliases[] =
+    {
 #define ALIAS(name, row) {#name, #row},
 #define FOREIGN(name, row)
 #include "border/alias.def"
@@ -284,8 +285,8 @@ static int push_iterator(lua_State *L, int64_t dim) {
 }
 
 static void raise_rank0(lua_State *L) {
-  border_error(L, E_RANK, NULL,
-               "%A has rank 0: it has no dim to count or walk", "self");
+  border_error(L, E_RANK, NULL, "%A has rank 0: it has no dim to count or walk",
+               "self");
 }
 
 static int tensor_iter(lua_State *L) {
@@ -367,15 +368,16 @@ static const char *nearest_name(lua_State *L, const char *word) {
 static int unknown_name(lua_State *L, const char *word) {
   const char *here = ops_foreign(word), *near = NULL;
   if (here != NULL)
-    return border_error(L, E_NAME, "index",
-                        "tensor has no field or method \"%s\"; here it is \"%s\"", word,
-                        here);
+    return border_error(
+        L, E_NAME, "index",
+        "tensor has no field or method \"%s\"; here it is \"%s\"", word, here);
   near = nearest_name(L, word);
   if (near == NULL)
-    return border_error(L, E_NAME, "index", "tensor has no field or method \"%s\"", word);
-  return border_error(L, E_NAME, "index",
-                      "tensor has no field or method \"%s\"; did you mean \"%s\"?", word,
-                      near);
+    return border_error(L, E_NAME, "index",
+                        "tensor has no field or method \"%s\"", word);
+  return border_error(
+      L, E_NAME, "index",
+      "tensor has no field or method \"%s\"; did you mean \"%s\"?", word, near);
 }
 
 static int tensor_index(lua_State *L) {
@@ -416,12 +418,13 @@ static int tensor_gc(lua_State *L) {
 static const struct {
   const char *event;
   OpId op;
-} binary[] = {
-    {"__add", OP_add},          {"__sub", OP_sub},
-    {"__mul", OP_mul},          {"__div", OP_div},
-    {"__idiv", OP_floor_divide}, {"__mod", OP_remainder},
-    {"__pow", OP_pow},          {"__band", OP_bitwise_and},
-    {"__bor", OP_bitwise_or},   {"__bxor", OP_bitwise_xor},
+} binary[] =
+    {
+        {"__add", OP_add},           {"__sub", OP_sub},
+        {"__mul", OP_mul},           {"__div", OP_div},
+        {"__idiv", OP_floor_divide}, {"__mod", OP_remainder},
+        {"__pow", OP_pow},           {"__band", OP_bitwise_and},
+        {"__bor", OP_bitwise_or},    {"__bxor", OP_bitwise_xor},
 },
   unary[] = {{"__unm", OP_neg}, {"__bnot", OP_bitwise_not}};
 
@@ -457,8 +460,8 @@ static void set_indexing(lua_State *L, int metatable, int methods) {
 
 void ops_fill_metatable(lua_State *L, int metatable, int methods) {
   static const luaL_Reg events[] = {
-      {"__call", tensor_call},     {"__pairs", tensor_pairs},
-      {"__len", tensor_len},       {"__concat", tensor_concat},
+      {"__call", tensor_call},         {"__pairs", tensor_pairs},
+      {"__len", tensor_len},           {"__concat", tensor_concat},
       {"__tostring", border_tostring}, {NULL, NULL}};
   for (const luaL_Reg *e = events; e->name != NULL; e++) {
     border_function(L, e->func, 0);

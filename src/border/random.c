@@ -102,12 +102,10 @@ static int generator_get_seed(lua_State *L) {
 }
 
 static void push_generator_metatable(lua_State *L) {
-  static const luaL_Reg methods[] = {{"manual_seed", generator_seed},
-                                     {"seed", generator_get_seed},
-                                     {"state", generator_state},
-                                     {"set_state", generator_set_state},
-                                     {"fork", generator_fork},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"manual_seed", generator_seed}, {"seed", generator_get_seed},
+      {"state", generator_state},      {"set_state", generator_set_state},
+      {"fork", generator_fork},        {NULL, NULL}};
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &generator_key) == LUA_TTABLE) return;
   lua_pop(L, 1);
   lua_createtable(L, 0, 3);
