@@ -63,7 +63,7 @@ static const char *input_name(OpId op, int i) {
 
 static Status check_ready(Context *c, OpId op, const Inputs *in) {
   for (int i = 0; i < in->count; i++) {
-    if (in->at[i] == NULL) continue;
+    if (in->at[i] == NULL || !in->at[i]->storage->revoked) continue;
     const Status s = tensor_ready(c, in->at[i], input_name(op, i));
     if (s != OK) return s;
   }
@@ -187,6 +187,26 @@ static Status run_row(Context *c, OpId op, Args *a, const Inputs *in,
   return s;
 }
 
+/* Runs `op`; *used: the arguments as the row left them, perhaps in *own.  Of
+ * untracked common cases the inputs are not even listed. */
+static Status run_op(Context *c, OpId op, const Args *a, Args *own,
+                     const Args **used, Inputs *in, Tensor **made) {
+  Status s;
+  in->count = 0;
+  in->at = in->few;
+  if (op_is_pointwise(op) && pointwise_plain(c, op, a, &s, made)) {
+    if (c->is_recording) inputs_open(op, a, in);
+    return s;
+  }
+  inputs_open(op, a, in);
+  s = check_ready(c, op, in);
+  if (s != OK) return s;
+  if (op_is_pointwise(op)) return pointwise_call(c, op, a, NULL, made);
+  memcpy(own->at, a->at, op_rows[op].params * sizeof *own->at);
+  *used = own;
+  return run_row(c, op, own, in, made);
+}
+
 Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   const OpRow *row = &op_rows[op];
   Tensor *made[MADE] = {NULL};
@@ -201,21 +221,11 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
     leave(c);
     return s;
   }
-  inputs_open(op, a, &in);
-  s = check_ready(c, op, &in);
-  if (s != OK) goto done;
-  if (op_is_pointwise(op)) {
-    s = pointwise_call(c, op, a, NULL, made);
-  } else {
-    memcpy(own.at, a->at, row->params * sizeof *own.at);
-    used = &own;
-    s = run_row(c, op, &own, &in, made);
-  }
+  s = run_op(c, op, a, &own, &used, &in, made);
   /* An op that gives its operand back (contiguous) leaves it as it was. */
   const bool is_same = in.count > 0 && made[0] == in.at[0];
   if (s == OK && !is_same && wants_record(c, op, &in))
     s = record(c, op, used, &in, made);
-done:
   if (s != OK) release_all(c, made, 0, MADE);
   release_all(c, made, row->results, MADE);
   for (int k = 0; k < row->results; k++) results[k] = made[k];

@@ -376,6 +376,56 @@ static Status run_value(Context *c, const Point *p, Tensor *out, bool in_place) 
                   : program_run(c, p->device, &program);
 }
 
+/* ---- the common case ---- */
+
+static bool is_like(const Tensor *t, const Tensor *first) {
+  if (t == first) return true;
+  return t->dtype == first->dtype && t->count == first->count &&
+         t->is_contiguous && !t->storage->revoked &&
+         t->storage->device == first->storage->device &&
+         shape_same(&t->shape, &first->shape);
+}
+
+bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
+                     Tensor **r) {
+  const OpRow *row = &op_rows[op];
+  const Tensor *first = a->at[0].tensor;
+  Tensor *out = NULL;
+  Program p;
+  if (a->at[0].kind != ARG_TENSOR || (row->flags & OP_COMPARES) != 0 ||
+      dtype_class(first->dtype) != CLASS_FLOAT || first->count == 0 ||
+      !first->is_contiguous || first->storage->revoked ||
+      !dtype_in(first->dtype, row->dtypes))
+    return false;
+  p.compute = dtype_compute(first->dtype);
+  p.step[0] = (Step){op, READ_VALUE, 0, {-1, -1, -1, -1, -1}};
+  for (int i = 0; i < row->operands; i++) {
+    const Arg *arg = &a->at[i];
+    Leaf *leaf = &p.leaf[1 + i];
+    if (arg->kind == ARG_TENSOR) {
+      if (!is_like(arg->tensor, first)) return false;
+      leaf_tensor(leaf, arg->tensor);
+    } else if (arg->kind == ARG_NUMBER || arg->kind == ARG_INTEGER) {
+      leaf_number(leaf, arg, p.compute);
+    } else {
+      return false;
+    }
+    leaf->stride[0] = arg->kind == ARG_TENSOR;
+    p.step[0].in[i] = (int8_t)(1 + i);
+  }
+  *s = tensor_like(c, first, first->dtype, &out);
+  if (*s != OK) return true;
+  leaf_tensor(&p.leaf[0], out);
+  p.leaf[0].stride[0] = 1;
+  p.axes = p.steps = 1;
+  p.leaves = 1 + row->operands;
+  p.size[0] = out->count;
+  *s = program_run(c, tensor_device(out), &p);
+  if (*s == OK) *r = out;
+  else tensor_release(c, out);
+  return true;
+}
+
 /* ---- in place ---- */
 
 static Status check_inplace(Context *c, const Point *p, const Tensor *target) {

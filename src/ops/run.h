@@ -22,6 +22,12 @@ typedef Status Run(Context *c, Args *a, Tensor **r);
 Status pointwise_call(Context *c, OpId op, const Args *a, Tensor *target,
                       Tensor **r);
 
+/* The common case at once: contiguous operands of one shape, one float dtype
+ * and one device, and numbers.  False: not this case, nothing was done; else
+ * *s and *r are as pointwise_call gives them. */
+bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
+                     Tensor **r);
+
 /* ---- check.c: arguments against a shape ---- */
 
 /* *dim = the axis that `raw` names among `rank` axes (at least one is taken to

@@ -51,6 +51,34 @@ Status tensor_new(Context *c, Device *d, Dtype dtype, const Shape *shape,
   return OK;
 }
 
+Status tensor_like(Context *c, const Tensor *x, Dtype dtype, Tensor **r) {
+  assert(x->is_contiguous);
+  if (dtype_bytes(dtype) > dtype_bytes(x->dtype))
+    return tensor_new(c, tensor_device(x), dtype, &x->shape, r);
+  const size_t bytes = (size_t)x->count * dtype_bytes(dtype);
+  Storage *storage = storage_new(tensor_device(x), bytes);
+  Tensor *t = storage != NULL ? device_small(&c->host, sizeof *t) : NULL;
+  if (t == NULL) {
+    if (storage != NULL) storage_release(storage);
+    return context_no_memory(c, &x->shape, dtype);
+  }
+  t->refs = 1;
+  t->dtype = dtype;
+  t->is_contiguous = true;
+  t->is_view = false;
+  t->result = 0;
+  t->storage = storage;
+  t->offset = 0;
+  t->count = x->count;
+  t->node = NULL;
+  t->shape.rank = x->shape.rank;
+  for (int i = 0; i < x->shape.rank; i++) t->shape.size[i] = x->shape.size[i];
+  shape_contiguous(&t->shape);
+  c->tensors++;
+  *r = t;
+  return OK;
+}
+
 Status tensor_view(Context *c, const Tensor *t, const Shape *shape,
                    int64_t offset, Tensor **r) {
   assert(shape_reach(shape) == 0 ||

@@ -34,6 +34,9 @@ struct Tensor {
 Status tensor_new(Context *c, Device *d, Dtype dtype, const Shape *shape,
                   Tensor **r);
 
+/* Unset values in the shape of x, which is contiguous, and on its device. */
+Status tensor_like(Context *c, const Tensor *x, Dtype dtype, Tensor **r);
+
 /* Another view of t's storage, untracked; `offset` in elements of it. */
 Status tensor_view(Context *c, const Tensor *t, const Shape *shape,
                    int64_t offset, Tensor **r);
