@@ -80,21 +80,28 @@ static int64_t file_size(FILE *file) {
   return (int64_t)info.st_size;
 }
 
-Status io_load(Context *c, const char *path, Tensor **r) {
+static Status load(Context *c, const char *path, Tensor **r) {
   Source s = {fopen(path, "rb"), path, 0};
   if (s.file == NULL) return io_fail(c, E_IO, path, strerror(errno));
   s.size = file_size(s.file);
-  Load *load = s.size >= 0 ? sniff(&s) : NULL;
+  Load *form = s.size >= 0 ? sniff(&s) : NULL;
   Status status;
   if (s.size < 0)
     status = io_fail(c, E_IO, path, "is no regular file");
-  else if (load == NULL)
+  else if (form == NULL)
     status = io_fail(c, E_FILE_FORMAT, path,
                      "is of no known format; npy, idx and idx.gz are read");
   else
-    status = load(c, &s, r);
+    status = form(c, &s, r);
   fclose(s.file);
   return status;
+}
+
+Status io_load(Context *c, const char *path, Tensor **r) {
+  if (c->depth++ == 0) c->failure.op = "load";
+  const Status s = load(c, path, r);
+  c->depth--;
+  return s;
 }
 
 /* ---- writing ---- */
@@ -112,7 +119,7 @@ static bool finish(FILE *file) {
   return fclose(file) == 0 && flushed;
 }
 
-Status io_save(Context *c, const char *path, Tensor *t) {
+static Status save(Context *c, const char *path, Tensor *t) {
   char beside[PATH_ROOM];
   Tensor *plain = NULL, *host = NULL;
   if (!ends_with(path, ".npy"))
@@ -137,5 +144,13 @@ Status io_save(Context *c, const char *path, Tensor *t) {
   }
   tensor_release(c, host);
   tensor_release(c, plain);
+  return s;
+}
+
+/* Ops that run inside do not name themselves. */
+Status io_save(Context *c, const char *path, Tensor *t) {
+  if (c->depth++ == 0) c->failure.op = "save";
+  const Status s = save(c, path, t);
+  c->depth--;
   return s;
 }
