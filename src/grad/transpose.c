@@ -87,6 +87,7 @@ Tensor *slice_back(Tape *t, Tensor *g) {
   const int dim = (int)integer_at(t, 2);
   const int64_t first = integer_at(t, 3), step = integer_at(t, 4);
   if (x->rank < t->node->result[0].rank) return select_at(t, g, dim, first);
+  if (x->size[dim] == 0) return slice_at(t, g, dim, 0, -1, 1);
   return slice_at(t, g, dim, first, first + (x->size[dim] - 1) * step, step);
 }
 

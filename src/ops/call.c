@@ -251,20 +251,21 @@ static Status check_target(Context *c, const Tensor *t, bool records) {
   return OK;
 }
 
-/* The result of a row that is not pointwise, moved into the target. */
-static Status run_into(Context *c, OpId op, Args *a, const Inputs *in,
-                       Tensor *target, Tensor **made) {
-  Status s = run_row(c, op, a, in, made);
-  if (s != OK) return s;
-  if (made[0] == NULL || made[0] == target) return OK; /* wrote by itself */
-  s = check_same_shape(c, "self", target, "the result", made[0]);
-  if (s == OK && made[0]->node != NULL && made[0]->dtype != target->dtype) {
-    Tensor *cast = NULL; /* the graph ends in the target's dtype */
-    s = op_cast(c, made[0], target->dtype, &cast);
-    if (s != OK) return s;
-    tensor_release(c, made[0]);
-    made[0] = cast;
+/* A row that is not pointwise, into the target: the record is made before the
+ * target is written, so that a failure leaves it as it was.  Rows that work in
+ * place only write by themselves, and rewrite no argument. */
+static Status run_into(Context *c, const Call *call, Args *a, const Inputs *in,
+                       Tensor *target, Tensor **made, Node **n, bool records) {
+  const OpId op = call->op;
+  if ((op_rows[op].flags & OP_ONLY_INPLACE) != 0) {
+    const Status s = records ? node_record(c, call, n) : OK;
+    return s == OK ? run_row(c, op, a, in, made) : s;
   }
+  Status s = run_row(c, op, a, in, made);
+  if (s == OK) s = check_same_shape(c, "self", target, "the result", made[0]);
+  if (s == OK && records) s = node_record(c, call, n);
+  return s == OK ? move_into(c, target, made[0]) : s;
+}
   return s == OK ? move_into(c, target, made[0]) : s;
 }
 
@@ -305,8 +306,7 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
     if (records) s = node_record(c, &call, &n);
     if (s == OK) s = pointwise_call(c, op, &own, target, NULL);
   } else {
-    s = run_into(c, op, &own, &in, target, made);
-    if (s == OK && records) s = node_record(c, &call, &n);
+    s = run_into(c, &call, &own, &in, target, made, &n, records);
   }
   if (s != OK) goto done;
   note_write(c, op, target->storage);

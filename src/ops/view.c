@@ -192,7 +192,7 @@ static Status part_of(Context *c, const Tensor *x, int dim, int64_t first,
                       int64_t step, int64_t count, Tensor **r) {
   Shape s = x->shape;
   s.size[dim] = count;
-  s.stride[dim] = x->shape.stride[dim] * step;
+  if (count > 1) s.stride[dim] = x->shape.stride[dim] * step;
   return view_of(c, x, &s, count == 0 ? 0 : first * x->shape.stride[dim], r);
 }
 
@@ -248,7 +248,7 @@ Status run_slice(Context *c, Args *a, Tensor **r) {
                 first, last, (int64_t)dim, SHAPE_ARG(&x->shape));
   a->at[2] = arg_integer(first);
   a->at[3] = arg_integer(last < 0 ? POSITION_ZERO : last); /* -1: the end */
-  const int64_t count = (last - first + step) / step;
+  const int64_t count = last < first ? 0 : (last - first) / step + 1;
   return part_of(c, x, dim, first, step, count, &r[0]);
 }
 
