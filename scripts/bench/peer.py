@@ -72,10 +72,10 @@ def torch_steps(torch):
               nn.Sequential(nn.Linear(784, 256), nn.ReLU(),
                             nn.Linear(256, 10)), torch.randn(64, 784))
     time_step("step of the demo's network, batch 64",
-              nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(),
-                            nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1),
+              nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(),
+                            nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1),
                             nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                            nn.Linear(32 * 7 * 7, 64), nn.ReLU(),
+                            nn.Linear(16 * 7 * 7, 64), nn.ReLU(),
                             nn.Linear(64, 10)), torch.randn(64, 1, 28, 28))
 
 

@@ -160,9 +160,9 @@ function rows.steps()
   }, ts.randn(64, 784), y)
   report("step of 784-256-10, batch 64", best(step) * 1e6, "us")
   local network = nn.sequential {
-    nn.conv2d(1, 16, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
-    nn.conv2d(16, 32, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
-    nn.flatten(), nn.linear(32 * 7 * 7, 64), nn.relu(), nn.linear(64, 10),
+    nn.conv2d(1, 8, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
+    nn.conv2d(8, 16, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
+    nn.flatten(), nn.linear(16 * 7 * 7, 64), nn.relu(), nn.linear(64, 10),
   }
   local conv, _, tracked, both =
     step_of(network, ts.randn(64, 1, 28, 28), y)

@@ -18,7 +18,7 @@ local CLASSES = {
 
 local settings = {
   data = "/usr/share/datasets/fashion-mnist",
-  epochs = 4,
+  epochs = 5,
   save = "build/fashion.npy",
   batch = 64,
   linear = false,
@@ -54,22 +54,22 @@ local function prepare(part)
   return { images = x, labels = part.labels }
 end
 
---- 8 and 16 channels, 3 by 3 and 5 by 5 windows: 9 thousand parameters.
+--- 8 and 16 channels, windows of 3 by 3: 52 thousand parameters.
 local function make_network()
   if settings.linear then
     return nn.sequential { nn.flatten(), nn.linear(784, 10) }
   end
   return nn.sequential {
-    nn.conv2d(1, 16, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
-    nn.conv2d(16, 32, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
-    nn.flatten(), nn.linear(32 * 7 * 7, 64), nn.relu(), nn.linear(64, 10),
+    nn.conv2d(1, 8, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
+    nn.conv2d(8, 16, 3, { padding = 1 }), nn.relu(), nn.max_pool2d(2),
+    nn.flatten(), nn.linear(16 * 7 * 7, 64), nn.relu(), nn.linear(64, 10),
   }
 end
 
 --- One pass over the training set; the mean loss.
 local function train(network, optimizer, loader, title)
   local bar = progress(title, #loader)
-  local total, seen, clock = 0.0, 0, ts.clock and ts.clock() or os.clock()
+  local total, seen, clock = 0.0, 0, ts.clock()
   for x, y in loader:iter() do
     local step <close> = ts.scope()
     local loss = ts.cross_entropy(network(x), y)
@@ -80,7 +80,7 @@ local function train(network, optimizer, loader, title)
     seen = seen + #y
     bar:advance(("loss %.4f"):format(total / seen))
   end
-  local seconds = (ts.clock and ts.clock() or os.clock()) - clock
+  local seconds = ts.clock() - clock
   bar:finish(("loss %.4f   %.0f images/s"):format(total / seen,
     seen / seconds))
   return total / seen
@@ -153,7 +153,7 @@ local function main()
   local loader = data.loader(
     data.tensors(training.images, training.labels),
     { batch = settings.batch, shuffle = true })
-  local optimizer = optim.adam(network, { lr = 2e-3 })
+  local optimizer = optim.adam(network, { lr = 3e-3 })
   for epoch = 1, settings.epochs do
     if epoch == settings.epochs then optimizer.lr = 5e-4 end
     train(network, optimizer, loader,
