@@ -251,6 +251,17 @@ static Status check_target(Context *c, const Tensor *t, bool records) {
   return OK;
 }
 
+/* The graph of a composed row ends in the target's dtype. */
+static Status cast_tracked(Context *c, const Tensor *target, Tensor **made) {
+  Tensor *cast = NULL;
+  if (made[0]->node == NULL || made[0]->dtype == target->dtype) return OK;
+  const Status s = op_cast(c, made[0], target->dtype, &cast);
+  if (s != OK) return s;
+  tensor_release(c, made[0]);
+  made[0] = cast;
+  return OK;
+}
+
 /* A row that is not pointwise, into the target: the record is made before the
  * target is written, so that a failure leaves it as it was.  Rows that work in
  * place only write by themselves, and rewrite no argument. */
@@ -263,9 +274,8 @@ static Status run_into(Context *c, const Call *call, Args *a, const Inputs *in,
   }
   Status s = run_row(c, op, a, in, made);
   if (s == OK) s = check_same_shape(c, "self", target, "the result", made[0]);
+  if (s == OK) s = cast_tracked(c, target, made);
   if (s == OK && records) s = node_record(c, call, n);
-  return s == OK ? move_into(c, target, made[0]) : s;
-}
   return s == OK ? move_into(c, target, made[0]) : s;
 }
 
