@@ -106,7 +106,8 @@ static int64_t integer_of(const Draw *d, int64_t i, int *tries) {
       if ((product & 0xffffffffu) >= (UINT64_C(1) << 32) % range)
         return d->low + (int64_t)(product >> 32);
     } else {
-      if (range == 0) return d->low + (int64_t)wide_word_of(&p, i);
+      if (range == 0)
+        return (int64_t)((uint64_t)d->low + wide_word_of(&p, i));
       uint64_t low;
       const uint64_t r = upper(wide_word_of(&p, i), range, &low);
       if (low >= (0 - range) % range) return (int64_t)((uint64_t)d->low + r);

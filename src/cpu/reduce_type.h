@@ -123,7 +123,7 @@ STORE(i64, int64_t, SAME)
 
 /* ---- positions ---- */
 
-enum { FN(SCAN) = 64 }; /* compared at a time, before a look */
+enum { FN(SCAN) = 64 }; /* compared at a time */
 
 #if IS_REAL
 SM int FN(odd)(T x) { return x != x; }
@@ -131,18 +131,29 @@ SM int FN(odd)(T x) { return x != x; }
 SM int FN(odd)(T x) { return (void)x, 0; }
 #endif
 
-static int64_t FN(find)(int64_t n, const void *from, const void *value) {
-  const T *x = from, v = *(const T *)value;
-  const int odd = FN(odd)(v);
+/* The first of SCAN elements that is v, or NaN where v is; else SCAN. */
+INLINE int FN(scan)(bool odd, T v, const T *x) {
+  int first = FN(SCAN);
+  for (int k = 0; k < FN(SCAN); k++) {
+    const int at = (odd ? FN(odd)(x[k]) : x[k] == v) ? k : FN(SCAN);
+    first = at < first ? at : first;
+  }
+  return first;
+}
+
+INLINE int64_t FN(seek)(bool odd, int64_t n, T v, const T *x) {
   int64_t i = 0;
   for (; i + FN(SCAN) <= n; i += FN(SCAN)) {
-    int hits = 0;
-    for (int k = 0; k < FN(SCAN); k++)
-      hits |= odd ? FN(odd)(x[i + k]) : x[i + k] == v;
-    if (hits != 0) break;
+    const int first = FN(scan)(odd, v, x + i);
+    if (first < FN(SCAN)) return i + first;
   }
   while (i < n && !(odd ? FN(odd)(x[i]) : x[i] == v)) i++;
   return i;
+}
+
+static int64_t FN(find)(int64_t n, const void *x, const void *value) {
+  const T v = *(const T *)value;
+  return FN(odd)(v) ? FN(seek)(true, n, v, x) : FN(seek)(false, n, v, x);
 }
 
 /* NaN beats all but NaN. */

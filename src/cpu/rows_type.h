@@ -369,7 +369,8 @@ EACH(vb)
 EACH(vwb)
 
 INLINE void FN(weights)(const LayerNorm *s, FN(Row) *r, FN(Pads) *pads) {
-  r->main.w = FROM(s, w, 0), r->main.b = FROM(s, b, 0);
+  r->main.w = (const REAL *)(const void *)s->w;
+  r->main.b = (const REAL *)(const void *)s->b;
   r->tail.w = FN(pad)(r, r->main.w, 1, pads->w);
   r->tail.b = FN(pad)(r, r->main.b, 0, pads->b);
 }
