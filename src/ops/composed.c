@@ -116,9 +116,22 @@ Status run_gelu(Context *c, Args *a, Tensor **r) {
                   a->at[0].tensor, &r[0]);
 }
 
+/* x (.., in), w (out, in) */
+static Status check_inputs(Context *c, const Tensor *x, const Tensor *w) {
+  const Status s = check_rank(c, "self", x, 1, MAX_RANK);
+  const int last = x->shape.rank - 1;
+  if (s != OK || x->shape.size[last] == w->shape.size[1]) return s;
+  return fail(c, E_SHAPE,
+              "self %S and %A %S: self dim %P is %I, weight dim %P is %I",
+              SHAPE_ARG(&x->shape), "weight", SHAPE_ARG(&w->shape),
+              (int64_t)last, x->shape.size[last], (int64_t)1,
+              w->shape.size[1]);
+}
+
 Status run_linear(Context *c, Args *a, Tensor **r) {
   Tensor *w = a->at[1].tensor, *turned = NULL, *product = NULL;
   Status s = check_rank(c, "weight", w, 2, 2);
+  if (s == OK) s = check_inputs(c, a->at[0].tensor, w);
   if (s == OK && a->at[2].kind == ARG_TENSOR) {
     const Tensor *bias = a->at[2].tensor;
     s = check_rank(c, "bias", bias, 1, 1);

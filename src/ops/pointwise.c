@@ -141,7 +141,7 @@ static Dtype tensors_dtype(const Point *p) {
 }
 
 static Status refuse_dtype(Context *c, const Point *p, Dtype d) {
-  if (d == DTYPE_BOOL && p->arity > 1)
+  if (d == DTYPE_BOOL && p->arity > 1 && p->row->dtypes != SET_FLOATS)
     return fail(c, E_DTYPE,
                 "%A and %s are bool; use & and |, or convert one with "
                 ":to(\"i64\")",
@@ -158,6 +158,12 @@ static Status choose_dtype(Context *c, Point *p) {
     return OK;
   }
   Dtype d = promote_all(c, p);
+  const Dtype tensors = tensors_dtype(p);
+  const bool only_floats = p->row->dtypes == SET_FLOATS &&
+                           (p->row->flags & OP_FLOAT_PLUS) == 0;
+  if (only_floats && tensors != DTYPE_NONE &&
+      dtype_class(tensors) != CLASS_FLOAT)
+    return refuse_dtype(c, p, tensors); /* a number makes no float of it */
   if ((p->row->flags & OP_FLOAT_PLUS) != 0 && dtype_class(d) != CLASS_FLOAT)
     d = c->default_dtype;
   if (!dtype_in(d, p->row->dtypes)) return refuse_dtype(c, p, d);
@@ -392,7 +398,8 @@ bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
   const Tensor *first = a->at[0].tensor;
   Tensor *out = NULL;
   Program p;
-  if (a->at[0].kind != ARG_TENSOR || (row->flags & OP_COMPARES) != 0 ||
+  if (a->at[0].kind != ARG_TENSOR || op == OP_where ||
+      (row->flags & OP_COMPARES) != 0 ||
       dtype_class(first->dtype) != CLASS_FLOAT || first->count == 0 ||
       !first->is_contiguous || first->storage->revoked ||
       !dtype_in(first->dtype, row->dtypes))
