@@ -575,6 +575,9 @@ local rows = {
         { weight_decay = 0.1, eps = 1e-3 }),
     }
   end,
+  uniform = likes,
+  normal = likes,
+  bernoulli = likes,
   dropout = function(d)
     return { case { d { 4, 5 }, 0.5 }, case { d { 4, 5 }, 0 }, case { d { 4 }, 1 } }
   end,
