@@ -11,7 +11,7 @@
 
 enum {
   CACHE_CLASSES = 256, /* 8 for each doubling, from CACHE_LEAST on */
-  CACHE_DEPTH = 8,     /* blocks kept of one class */
+  CACHE_DEPTH = 64,    /* blocks kept of one class: a collection frees dozens */
   CACHE_LEAST = 4096,  /* smaller blocks of elements are malloc's business */
   SMALL_STEP = 64,     /* headers: tensors, storages with their bytes, nodes */
   SMALL_MOST = 1024,

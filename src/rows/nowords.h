@@ -52,6 +52,7 @@
 #undef SIGMOID
 #undef SILU
 #undef GELU
+#undef GELU_TANH
 #undef SOFTPLUS
 #undef LOGSIGMOID
 #undef POW

@@ -56,6 +56,7 @@
 #define SIGMOID(a) FN(sm_sigmoid)(a)
 #define SILU(a) FN(sm_silu)(a)
 #define GELU(a) FN(sm_gelu)(a)
+#define GELU_TANH(a) FN(sm_gelu_tanh)(a)
 #define SOFTPLUS(a) FN(sm_softplus)(a)
 #define LOGSIGMOID(a) FN(sm_logsigmoid)(a)
 #define POW(a, b) FN(sm_pow)(a, b)

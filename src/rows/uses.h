@@ -61,6 +61,7 @@
 #define SIGMOID USES_1
 #define SILU USES_1
 #define GELU USES_1
+#define GELU_TANH USES_1
 #define SOFTPLUS USES_1
 #define LOGSIGMOID USES_1
 #define POW USES_2
