@@ -264,13 +264,16 @@ static Status cast_tracked(Context *c, const Tensor *target, Tensor **made) {
 
 /* A row that is not pointwise, into the target: the record is made before the
  * target is written, so that a failure leaves it as it was.  Rows that work in
- * place only write by themselves, and rewrite no argument. */
+ * place only write by themselves and rewrite no argument; or they are composed
+ * (fill with a tensor) and give what is to be written. */
 static Status run_into(Context *c, const Call *call, Args *a, const Inputs *in,
                        Tensor *target, Tensor **made, Node **n, bool records) {
   const OpId op = call->op;
   if ((op_rows[op].flags & OP_ONLY_INPLACE) != 0) {
-    const Status s = records ? node_record(c, call, n) : OK;
-    return s == OK ? run_row(c, op, a, in, made) : s;
+    Status s = records ? node_record(c, call, n) : OK;
+    if (s == OK) s = run_row(c, op, a, in, made);
+    const bool is_written = made[0] == NULL || made[0] == target;
+    return s != OK || is_written ? s : move_into(c, target, made[0]);
   }
   Status s = run_row(c, op, a, in, made);
   if (s == OK) s = check_same_shape(c, "self", target, "the result", made[0]);
