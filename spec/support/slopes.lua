@@ -89,10 +89,10 @@ local function tensors(arrays, make)
   return xs
 end
 
---- The tangents of f at leaves xs along vs.
+--- The tangents of f at xs along vs, and its results.
 function slopes.push(f, xs, vs)
-  local ys = f(xs)
-  return require("tensus.raw").push(xs, vs, ys), ys
+  local ys, pushed = ts.jvp(f, xs, vs)
+  return pushed, ys
 end
 
 --- The cotangents of leaves xs for cotangents ws of f; a result that depends
