@@ -38,7 +38,7 @@ local OWNERS = {
   { "^poll%.h$", "^src/host/" },
   { "^termios%.h$", "^src/host/" },
   { "^sys/", "^src/ground/", "^src/compound/", "^src/host/", "^cuda/fake/" },
-  { "^immintrin%.h$", "^src/cpu/vector%.h$" },
+  { "^immintrin%.h$", "^src/cpu/vector%.h$", "^src/cpu/halves%.h$" },
   { "^arm_neon%.h$", "^src/cpu/vector%.h$" },
   { "^cJSON%.h$", "^src/compound/safetensors%.c$" },
   { "^png%.h$", "^src/compound/png%.c$" },

@@ -4,6 +4,7 @@
  * normal ones differ by the roundings of sm_log.
  * Must not know: threads.
  */
+#include "cpu/halves.h"
 #include "cpu/random.h"
 
 #include <math.h>
@@ -16,26 +17,6 @@ enum { DRAW_BLOCKS = 64, DRAW_WORDS = 4 * DRAW_BLOCKS };
  * lower half of a 64-bit lane; what is above it does no harm, as the
  * machine's product of halves does not look. */
 #if defined(__SSE2__)
-#include <immintrin.h>
-#if defined(__AVX512F__)
-enum { SIDE = 8 };
-#define HALVES(a, b) ((Lanes)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
-#define ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
-#define ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#define COUNT_UP {0, 1, 2, 3, 4, 5, 6, 7}
-#elif defined(__AVX2__)
-enum { SIDE = 4 };
-#define HALVES(a, b) ((Lanes)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
-#define ZIP_LOW 0, 4, 1, 5
-#define ZIP_HIGH 2, 6, 3, 7
-#define COUNT_UP {0, 1, 2, 3}
-#else
-enum { SIDE = 2 };
-#define HALVES(a, b) ((Lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
-#define ZIP_LOW 0, 2
-#define ZIP_HIGH 1, 3
-#define COUNT_UP {0, 1}
-#endif
 enum { TOGETHER = 4 }; /* vectors: hides the latency of a product */
 typedef uint64_t Lanes __attribute__((vector_size(8 * SIDE)));
 

@@ -1,6 +1,6 @@
 /* vector.h: one vector of REAL at the widest the compile flags allow.
  *
- * The only file with intrinsics: fused multiply-add and masked access.
+ * Intrinsics for fused multiply-add and masked access; halves.h has the others.
  * Needs REAL, REAL_BYTES and FN(name); may be included once for each type.
  * Always: what vec_fma rounds once, it rounds once in every lane.
  * Must not know: matrices. */
