@@ -143,11 +143,12 @@ PROGRAM_OBJ := $(PROGRAM_C:%.c=$(OBJ)/%.o)
 
 core: $(CORE_OBJ) $(EMBED_OBJ)
 
-# The text of every flag: when it changes, all is built again.
+# The text of every flag: when it changes, all is built again.  Taken here: the
+# recipe would see what the target that asks first adds to BASE.
+FLAGS := $(CC) $(CXX) $(BASE) $(WARN) $(LUA_KIND) $(LUA_RELEASE)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(CXX) $(BASE) $(WARN) $(LUA_KIND) $(LUA_RELEASE)' \
-	  >$@.new
+	@printf '%s\n' '$(FLAGS)' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # A list of objects as a file, so that an archive follows a deleted source.
