@@ -59,7 +59,8 @@ Tensor *tape_own(Tape *t, Status s, Tensor *x) {
 static Status check_version(Tape *t, const Saved *saved) {
   const Node *n = t->node;
   const Storage *s = saved->tensor->storage;
-  if (LIKELY(s->version == saved->version)) return OK;
+  if (LIKELY(s->version == saved->version))
+    return tensor_ready(t->c, saved->tensor, "a saved value");
   return fail(t->c, E_MODIFIED,
               "%s (%s:%d) saved a value that %s (%s:%d) has changed since",
               node_name(n), n->source, n->line,
