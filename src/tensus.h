@@ -9,6 +9,8 @@
  *   on success only.  After a failure the state keeps the details until the
  *   next call that can fail.
  * - `const char *` results live until the next call on that state.
+ * - Texts that are given end with a zero; `path`, `name` and handles are there
+ *   (not NULL) unless it says otherwise.
  */
 #ifndef TENSUS_H
 #define TENSUS_H
@@ -75,7 +77,7 @@ typedef enum {
  * give it back by tensus_value_clear. */
 typedef struct {
   tensus_Kind kind;
-  size_t len; /* of a string, of sizes, of tensors */
+  size_t len; /* of a string without its zero, of sizes, of tensors */
   union {
     int b;
     int64_t i;
@@ -93,14 +95,15 @@ typedef struct {
   tensus_Value value;
 } tensus_Option;
 
-/* sizes: ndim of them.  strides in elements; NULL: row-major. */
+/* sizes: ndim of them.  strides in elements, 0 or more; NULL: row-major. */
 typedef struct {
   tensus_Dtype dtype;
   int ndim;
   const int64_t *sizes, *strides;
 } tensus_Layout;
 
-/* Called once with what was given; from any thread that uses the state. */
+/* Called once with what was given, by the thread that uses the state then;
+ * must not call the state. */
 typedef void (*tensus_Deleter)(void *data, void *ctx);
 
 /* Set by tensus_options_init; then change what you want. */
@@ -137,7 +140,8 @@ TENSUS_API void tensus_options_init(tensus_Options *options);
 TENSUS_API tensus_Status tensus_open(const tensus_Options *options,
                                      tensus_State **state);
 
-/* NULL is fine.  Handles of the state are dead then, and still releasable. */
+/* NULL is fine.  Handles of the state are dead then, and still releasable;
+ * strings are still to be cleared. */
 TENSUS_API void tensus_close(tensus_State *state);
 
 /* Runs Lua text (never bytecode); `chunk` is what messages call it. */
@@ -148,7 +152,8 @@ TENSUS_API tensus_Status tensus_run_file(tensus_State *state,
                                          const char *path);
 
 /* Calls a global function, "net.predict": dots walk tables.  *nres: room of
- * `res`, then how many results there are; further ones are dropped. */
+ * `res`, then how many results there are; further ones are dropped, and tables
+ * and functions become nil.  nres NULL: none is wanted. */
 TENSUS_API tensus_Status tensus_call(tensus_State *state, const char *path,
                                      const tensus_Value *args, int nargs,
                                      tensus_Value *res, int *nres);
@@ -176,6 +181,7 @@ TENSUS_API tensus_Status tensus_gc(tensus_State *state);
 
 TENSUS_API tensus_Status tensus_last_status(const tensus_State *state);
 TENSUS_API const char *tensus_last_message(const tensus_State *state);
+/* detail->size must be set; text fields live as long as the failure. */
 TENSUS_API void tensus_last_detail(const tensus_State *state,
                                    tensus_Detail *detail);
 TENSUS_API void tensus_clear_error(tensus_State *state);
@@ -193,7 +199,8 @@ TENSUS_API tensus_Status tensus_tensor_copy(tensus_State *state,
                                             const void *src, size_t bytes,
                                             tensus_Tensor **tensor);
 /* The host keeps `data`, and takes it back by revoke: later use by a script is
- * an error then.  readonly: scripts cannot write into it. */
+ * an error then.  readonly: scripts cannot write into it.  Here and in adopt,
+ * `data` must be a multiple of the dtype's size. */
 TENSUS_API tensus_Status tensus_tensor_borrow(tensus_State *state,
                                               const tensus_Layout *layout,
                                               void *data, size_t bytes,
@@ -233,7 +240,8 @@ TENSUS_API tensus_Status tensus_tensor_to(tensus_Tensor *tensor,
 /* ---- ops and derivatives ---- */
 
 /* Any row by name ("add", "matmul", "add_" in place): args in the order of its
- * parameters, options by name.  *nres: room, then how many results. */
+ * parameters (TENSUS_NIL: left out), options by name.  *nres: room, then how
+ * many results there are; nres NULL: none is wanted. */
 TENSUS_API tensus_Status tensus_op(tensus_State *state, const char *name,
                                    const tensus_Value *args, int nargs,
                                    const tensus_Option *options, int noptions,

@@ -18,7 +18,8 @@ static Status set_sizes(Context *c, const Param *p, const tensus_Value *v,
     *a = arg_sizes(1, &v->u.i);
     return OK;
   }
-  if (v->kind != TENSUS_SIZES || v->len > MAX_RANK)
+  if (v->kind != TENSUS_SIZES || v->len > MAX_RANK ||
+      (v->len > 0 && v->u.sizes == NULL))
     return fail(c, E_TYPE, "%A wants at most %d sizes", p->name, MAX_RANK);
   *a = arg_sizes((int)v->len, v->u.sizes);
   return OK;
@@ -26,7 +27,7 @@ static Status set_sizes(Context *c, const Param *p, const tensus_Value *v,
 
 static Status set_text(Context *c, const Param *p, const tensus_Value *v,
                        Arg *a) {
-  if (v->kind != TENSUS_STRING)
+  if (v->kind != TENSUS_STRING || v->u.s == NULL)
     return fail(c, E_TYPE, "%A wants a string", p->name);
   if (p->kind == PARAM_DEVICE) return set_device(c, v, a);
   if (p->kind == PARAM_TEXT) {
@@ -85,9 +86,12 @@ static Status set_tensor(tensus_State *s, const Param *p,
 static Status set_list(tensus_State *s, const Param *p, const tensus_Value *v,
                        Tensor **list, Arg *a) {
   for (size_t i = 0; i < v->len; i++) {
-    if (v->u.tensors[i]->state != s)
+    const tensus_Tensor *h = v->u.tensors[i];
+    if (h == NULL)
+      return fail(s->c, E_TYPE, "%A[%P] is no tensor", p->name, (int64_t)i);
+    if (h->state != s)
       return fail(s->c, E_STATE, "%A belong to another state", p->name);
-    list[i] = v->u.tensors[i]->tensor;
+    list[i] = h->tensor;
   }
   a->kind = ARG_LIST;
   a->count = (int)v->len;
@@ -175,6 +179,8 @@ static Status check_form(Context *c, OpId op, const char *name,
                          bool in_place) {
   if (op == OP_COUNT) return fail(c, E_NAME, "there is no op \"%s\"", name);
   const int flags = op_rows[op].flags;
+  if ((flags & OP_HIDDEN) != 0)
+    return fail(c, E_NAME, "%s is not offered; it serves other ops", name);
   if (in_place && (flags & (OP_INPLACE | OP_ONLY_INPLACE)) == 0)
     return fail(c, E_NAME, "%s has no form in place", op_rows[op].name);
   if (!in_place && (flags & OP_ONLY_INPLACE) != 0)
@@ -182,27 +188,47 @@ static Status check_form(Context *c, OpId op, const char *name,
   return OK;
 }
 
-/* Results into *res; those beyond the room are dropped. */
-static Status give_results(tensus_State *s, Tensor **made, int count,
-                           tensus_Value *res, int *nres) {
+/* Handles for the results that there is room for come before the op runs: no
+ * op is undone because of them. */
+typedef struct Results {
+  tensus_Tensor *handle[MAX_RESULTS];
+  int room;
+} Results;
+
+static void drop_results(Results *r) {
+  for (int k = 0; k < r->room; k++) tensus_tensor_release(r->handle[k]);
+  r->room = 0;
+}
+
+static Status make_room(tensus_State *s, int count, Results *r) {
+  for (r->room = 0; r->room < count; r->room++) {
+    r->handle[r->room] = api_handle(s, NULL);
+    if (r->handle[r->room] != NULL) continue;
+    drop_results(r);
+    return fail(s->c, E_MEMORY, "out of memory");
+  }
+  return OK;
+}
+
+/* What was made into *res, as far as there is room; returns how many. */
+static int give_results(tensus_State *s, Tensor **made, Results *r,
+                        tensus_Value *res) {
   int given = 0;
-  Status status = OK;
-  for (int k = 0; k < count; k++) {
-    if (made[k] == NULL) continue;
-    if (status != OK || given == *nres) {
+  for (int k = 0; k < MAX_RESULTS; k++) {
+    if (made[k] == NULL || given == r->room) {
       tensor_release(s->c, made[k]);
       continue;
     }
-    tensus_Tensor *h = api_handle(s, made[k]);
-    if (h == NULL) status = fail(s->c, E_MEMORY, "out of memory");
-    else res[given++] = (tensus_Value){.kind = TENSUS_TENSOR, .u.t = h};
+    r->handle[given]->tensor = made[k];
+    res[given] =
+        (tensus_Value){.kind = TENSUS_TENSOR, .u.t = r->handle[given]};
+    r->handle[given++] = NULL;
   }
-  for (int k = 0; k < given && status != OK; k++)
-    tensus_tensor_release(res[k].u.t);
-  if (status == OK) *nres = given;
-  return status;
+  drop_results(r);
+  return given;
 }
 
+/* Pointers of the longest list among the arguments. */
 static size_t list_bytes(const tensus_Value *args, int nargs) {
   size_t n = 0;
   for (int i = 0; i < nargs; i++)
@@ -210,32 +236,67 @@ static size_t list_bytes(const tensus_Value *args, int nargs) {
   return n * sizeof(Tensor *);
 }
 
+static bool wants_grad(OpId op, const Args *a) {
+  const OpRow *row = &op_rows[op];
+  for (int k = 0; k < row->params; k++)
+    if (strcmp(row->param[k].name, "requires_grad") == 0)
+      return a->at[k].kind == ARG_INTEGER && a->at[k].integer != 0;
+  return false;
+}
+
+static Status call(Context *c, OpId op, const Args *a, Tensor **made) {
+  Status status = op_call(c, op, a, made);
+  if (status != OK || !wants_grad(op, a)) return status;
+  status = grad_require(c, made[0], true);
+  if (status == OK) return OK;
+  tensor_release(c, made[0]);
+  made[0] = NULL;
+  return status;
+}
+
+static Status call_in_place(Context *c, OpId op, const Args *a,
+                            Tensor **made) {
+  if (a->at[0].kind != ARG_TENSOR)
+    return fail(c, E_TYPE, "%A wants a tensor", op_rows[op].param[0].name);
+  const Status status = op_call_inplace(c, op, a);
+  if (status == OK) made[0] = tensor_share(a->at[0].tensor);
+  return status;
+}
+
 tensus_Status tensus_op(tensus_State *s, const char *name,
                         const tensus_Value *args, int nargs,
                         const tensus_Option *options, int noptions,
                         tensus_Value *res, int *nres) {
   Args a;
+  Results results = {.room = 0};
   Tensor *made[MAX_RESULTS] = {NULL}, **list = NULL;
   bool in_place;
-  const tensus_Status begun = api_begin(s);
-  if (begun != TENSUS_OK) return begun;
   const OpId op = find_row(name, &in_place);
+  const tensus_Status begun =
+      api_enter(s, op != OP_COUNT ? op_rows[op].name : "op");
+  if (begun != TENSUS_OK) return begun;
   const size_t bytes = list_bytes(args, nargs);
   Status status = check_form(s->c, op, name, in_place);
-  if (status == OK) s->c->failure.op = op_rows[op].name;
   if (status == OK && bytes > 0) {
     list = ledger_alloc(&s->c->ledger, bytes);
     if (list == NULL) status = fail(s->c, E_MEMORY, "out of memory");
   }
   if (status == OK)
     status = fill(s, op, args, nargs, options, noptions, list, &a);
-  if (status == OK && in_place)
-    status = op_call_inplace(s->c, op, &a);
-  else if (status == OK)
-    status = op_call(s->c, op, &a, made);
-  if (status == OK && in_place) made[0] = tensor_share(a.at[0].tensor);
+  if (status == OK) {
+    const int count = op_rows[op].results, room = nres != NULL ? *nres : 0;
+    status = make_room(s, count < room ? count : room, &results);
+  }
+  s->c->depth = 0; /* the op names itself */
   if (status == OK)
-    status = give_results(s, made, op_rows[op].results, res, nres);
+    status = in_place ? call_in_place(s->c, op, &a, made)
+                      : call(s->c, op, &a, made);
+  if (status != OK)
+    drop_results(&results);
+  else if (nres != NULL)
+    *nres = give_results(s, made, &results, res);
+  else
+    give_results(s, made, &results, NULL);
   ledger_free(&s->c->ledger, list, bytes);
   return api_end(s, status);
 }

@@ -50,13 +50,12 @@ void tensus_tensor_release(tensus_Tensor *h) {
   *h->slot = h->next;
   if (h->next != NULL) h->next->slot = h->slot;
   ledger_free(&s->ledger, h, sizeof *h);
-  if (s->L != NULL || s->handles != NULL) return;
-  Ledger ledger = s->ledger; /* the last handle of a closed state */
-  ledger_free(&ledger, s, sizeof *s);
+  api_forget(s);
 }
 
 /* ---- making ---- */
 
+/* The shape of a layout, checked but for what its strides reach. */
 static Status shape_from(Context *c, const tensus_Layout *l, Dtype *dtype,
                          Shape *shape) {
   *dtype = api_dtype(l->dtype);
@@ -65,19 +64,23 @@ static Status shape_from(Context *c, const tensus_Layout *l, Dtype *dtype,
   if (l->ndim < 0 || l->ndim > MAX_RANK)
     return fail(c, E_RANK, "%A is %d; 0 to %d are offered", "layout.ndim",
                 l->ndim, MAX_RANK);
-  *shape = shape_of(l->ndim, l->sizes);
+  if (l->ndim > 0 && l->sizes == NULL)
+    return fail(c, E_TYPE, "%A is missing", "layout.sizes");
+  shape->rank = l->ndim;
   for (int i = 0; i < l->ndim; i++) {
-    if (shape->size[i] < 0 || (l->strides != NULL && l->strides[i] < 0))
+    shape->size[i] = l->sizes[i];
+    shape->stride[i] = l->strides != NULL ? l->strides[i] : 0;
+    if (shape->size[i] < 0 || shape->stride[i] < 0)
       return fail(c, E_SHAPE, "%A %S: a size or stride is negative", "layout",
                   l->ndim, l->sizes);
-    if (l->strides != NULL) shape->stride[i] = l->strides[i];
   }
   if (!shape_fits(shape, dtype_bytes(*dtype)))
     return fail(c, E_SIZE, "%A %S is too large", "layout", l->ndim, l->sizes);
+  if (l->strides == NULL) shape_contiguous(shape);
   return OK;
 }
 
-/* The elements that a layout with strides reaches, without overflow. */
+/* Do the elements lie within the `bytes`?  Counts without overflow. */
 static Status check_covered(Context *c, const Shape *shape, Dtype dtype,
                             size_t bytes) {
   int64_t last = 0, step = 0;
@@ -95,12 +98,26 @@ static Status check_covered(Context *c, const Shape *shape, Dtype dtype,
               (int64_t)(bytes / dtype_bytes(dtype)));
 }
 
+static bool is_aligned(const void *data, Dtype dtype) {
+  return (uintptr_t)data % dtype_bytes(dtype) == 0;
+}
+
+static Status check_layout(Context *c, const tensus_Layout *layout,
+                           const void *data, size_t bytes, Dtype *dtype,
+                           Shape *shape) {
+  Status status = shape_from(c, layout, dtype, shape);
+  if (status == OK) status = check_covered(c, shape, *dtype, bytes);
+  if (status == OK && data == NULL && shape_count(shape) > 0)
+    status = fail(c, E_TYPE, "%A is missing", "data");
+  return status;
+}
+
 tensus_Status tensus_tensor_new(tensus_State *s, const tensus_Layout *layout,
                                 tensus_Tensor **out) {
   Dtype dtype;
   Shape shape;
   Tensor *t = NULL;
-  const tensus_Status begun = api_begin(s);
+  const tensus_Status begun = api_enter(s, "tensor_new");
   if (begun != TENSUS_OK) return begun;
   Status status = shape_from(s->c, layout, &dtype, &shape);
   if (status == OK)
@@ -108,28 +125,52 @@ tensus_Status tensus_tensor_new(tensus_State *s, const tensus_Layout *layout,
   return give(s, status, t, out);
 }
 
+/* A tensor over memory of the host. */
 static Status foreign(tensus_State *s, const tensus_Layout *layout, void *data,
-                      size_t bytes, tensus_Deleter deleter, void *ctx,
-                      Tensor **t) {
+                      size_t bytes, Tensor **t) {
   Dtype dtype;
   Shape shape;
-  Status status = shape_from(s->c, layout, &dtype, &shape);
-  if (status == OK) status = check_covered(s->c, &shape, dtype, bytes);
+  Status status = check_layout(s->c, layout, data, bytes, &dtype, &shape);
   if (status != OK) return status;
-  return tensor_foreign(s->c, dtype, &shape, data, bytes, deleter, ctx, t);
+  if (!is_aligned(data, dtype))
+    return fail(s->c, E_STRIDE, "%A is no multiple of the %I bytes of %s",
+                "data", (int64_t)dtype_bytes(dtype), dtype_name(dtype));
+  return tensor_foreign(s->c, dtype, &shape, data, bytes, NULL, NULL, t);
+}
+
+/* Row-major bytes at any address as a tensor of their own. */
+static Status copy_bytes(Context *c, Dtype dtype, const Shape *shape,
+                         const void *src, Tensor **t) {
+  Tensor *fresh = NULL;
+  Status status = tensor_new(c, &c->host, dtype, shape, &fresh);
+  if (status == OK) status = tensor_write(c, fresh, src);
+  if (status == OK) *t = fresh;
+  return status;
+}
+
+/* `src` is only read from, and its tensor is gone before this returns. */
+static Status copy_layout(tensus_State *s, const tensus_Layout *layout,
+                          const void *src, size_t bytes, Tensor **t) {
+  Dtype dtype;
+  Shape shape;
+  Tensor *seen = NULL;
+  Status status = check_layout(s->c, layout, src, bytes, &dtype, &shape);
+  if (status != OK) return status;
+  if (shape_is_contiguous(&shape))
+    return copy_bytes(s->c, dtype, &shape, src, t);
+  status = foreign(s, layout, (void *)(uintptr_t)src, bytes, &seen);
+  if (status == OK) status = op_unary(s->c, OP_clone, seen, t);
+  tensor_release(s->c, seen);
+  return status;
 }
 
 tensus_Status tensus_tensor_copy(tensus_State *s, const tensus_Layout *layout,
                                  const void *src, size_t bytes,
                                  tensus_Tensor **out) {
-  Tensor *seen = NULL, *t = NULL;
-  const tensus_Status begun = api_begin(s);
+  Tensor *t = NULL;
+  const tensus_Status begun = api_enter(s, "tensor_copy");
   if (begun != TENSUS_OK) return begun;
-  /* Only read from, and gone before this returns. */
-  Status status =
-      foreign(s, layout, (void *)(uintptr_t)src, bytes, NULL, NULL, &seen);
-  if (status == OK) status = op_unary(s->c, OP_clone, seen, &t);
-  tensor_release(s->c, seen);
+  const Status status = copy_layout(s, layout, src, bytes, &t);
   return give(s, status, t, out);
 }
 
@@ -138,9 +179,9 @@ tensus_Status tensus_tensor_borrow(tensus_State *s,
                                    size_t bytes, int readonly,
                                    tensus_Tensor **out) {
   Tensor *t = NULL;
-  const tensus_Status begun = api_begin(s);
+  const tensus_Status begun = api_enter(s, "tensor_borrow");
   if (begun != TENSUS_OK) return begun;
-  const Status status = foreign(s, layout, data, bytes, NULL, NULL, &t);
+  const Status status = foreign(s, layout, data, bytes, &t);
   if (status == OK) t->storage->readonly = readonly != 0;
   return give(s, status, t, out);
 }
@@ -150,9 +191,9 @@ tensus_Status tensus_tensor_adopt(tensus_State *s,
                                   size_t bytes, tensus_Deleter deleter,
                                   void *ctx, tensus_Tensor **out) {
   Tensor *t = NULL;
-  const tensus_Status begun = api_begin(s);
+  const tensus_Status begun = api_enter(s, "tensor_adopt");
   if (begun != TENSUS_OK) return begun;
-  const Status status = foreign(s, layout, data, bytes, NULL, NULL, &t);
+  const Status status = foreign(s, layout, data, bytes, &t);
   const tensus_Status given = give(s, status, t, out);
   if (given == TENSUS_OK) { /* from here on nothing can fail */
     t->storage->deleter = deleter;
@@ -163,19 +204,13 @@ tensus_Status tensus_tensor_adopt(tensus_State *s,
 
 /* ---- using ---- */
 
-/* Begins a call on a handle. */
-static tensus_Status begin(tensus_Tensor *h) {
-  const tensus_Status status = api_begin(h->state);
-  return status;
-}
-
 tensus_Status tensus_tensor_revoke(tensus_Tensor *h) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_revoke");
   if (begun != TENSUS_OK) return begun;
   Storage *storage = h->tensor->storage;
   if (!storage->foreign || storage->deleter != NULL)
-    return api_fail(h->state, TENSUS_E_STATE,
-                    "revoke: the tensor was not borrowed");
+    return api_end(h->state, fail(h->state->c, E_STATE,
+                                  "%A was not borrowed from the host", "self"));
   storage->revoked = true;
   storage->data = NULL;
   return api_end(h->state, OK);
@@ -221,7 +256,7 @@ static Status check_bytes(Context *c, const Tensor *t, size_t bytes) {
 }
 
 tensus_Status tensus_tensor_read(tensus_Tensor *h, void *dst, size_t bytes) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_read");
   if (begun != TENSUS_OK) return begun;
   Context *c = h->state->c;
   Tensor *plain = NULL;
@@ -232,31 +267,39 @@ tensus_Status tensus_tensor_read(tensus_Tensor *h, void *dst, size_t bytes) {
   return api_end(h->state, s);
 }
 
-tensus_Status tensus_tensor_write(tensus_Tensor *h, const void *src,
-                                  size_t bytes) {
-  const tensus_Status begun = begin(h);
-  if (begun != TENSUS_OK) return begun;
-  Context *c = h->state->c;
+/* copy_ over a tensor that looks at src; a copy of it where src does not lie
+ * as its dtype wants. */
+static Status write_all(Context *c, Tensor *t, const void *src, size_t bytes) {
   Tensor *seen = NULL;
-  Args a = {.at[0] = arg_tensor(h->tensor)};
-  Status s = check_bytes(c, h->tensor, bytes);
-  Shape shape = h->tensor->shape;
-  shape_contiguous(&shape);
-  if (s == OK)
-    s = tensor_foreign(c, h->tensor->dtype, &shape, (void *)(uintptr_t)src,
-                       bytes, NULL, NULL, &seen);
+  Args a = {.at[0] = arg_tensor(t)};
+  const Shape shape = shape_of(t->shape.rank, t->shape.size);
+  Status s = tensor_writable(c, t, "self");
+  if (s == OK && !is_aligned(src, t->dtype))
+    s = copy_bytes(c, t->dtype, &shape, src, &seen);
+  else if (s == OK)
+    s = tensor_foreign(c, t->dtype, &shape, (void *)(uintptr_t)src, bytes,
+                       NULL, NULL, &seen);
   a.at[1] = arg_tensor(seen);
   if (s == OK) s = op_call_inplace(c, OP_copy, &a);
   tensor_release(c, seen);
+  return s;
+}
+
+tensus_Status tensus_tensor_write(tensus_Tensor *h, const void *src,
+                                  size_t bytes) {
+  const tensus_Status begun = api_enter(h->state, "tensor_write");
+  if (begun != TENSUS_OK) return begun;
+  Status s = check_bytes(h->state->c, h->tensor, bytes);
+  if (s == OK) s = write_all(h->state->c, h->tensor, src, bytes);
   return api_end(h->state, s);
 }
 
 tensus_Status tensus_tensor_item_f64(tensus_Tensor *h, double *value) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_item_f64");
   if (begun != TENSUS_OK) return begun;
   Context *c = h->state->c;
   const Tensor *t = h->tensor;
-  char element[8];
+  char element[8]; /* scalar_to_f64 copies: no alignment is needed */
   Status s = tensor_ready(c, t, "self");
   if (s == OK && t->count != 1)
     s = fail(c, E_SHAPE, "%A %S must have one element", "self",
@@ -268,7 +311,7 @@ tensus_Status tensus_tensor_item_f64(tensus_Tensor *h, double *value) {
 
 tensus_Status tensus_tensor_to(tensus_Tensor *h, tensus_Dtype dtype,
                                const char *device, tensus_Tensor **out) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_to");
   if (begun != TENSUS_OK) return begun;
   Context *c = h->state->c;
   Tensor *t = NULL;
@@ -288,7 +331,7 @@ tensus_Status tensus_tensor_to(tensus_Tensor *h, tensus_Dtype dtype,
 /* ---- derivatives ---- */
 
 tensus_Status tensus_tensor_set_requires_grad(tensus_Tensor *h, int on) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_set_requires_grad");
   if (begun != TENSUS_OK) return begun;
   return api_end(h->state, grad_require(h->state->c, h->tensor, on != 0));
 }
@@ -298,7 +341,7 @@ int tensus_tensor_requires_grad(const tensus_Tensor *h) {
 }
 
 tensus_Status tensus_tensor_grad(tensus_Tensor *h, tensus_Tensor **out) {
-  const tensus_Status begun = begin(h);
+  const tensus_Status begun = api_enter(h->state, "tensor_grad");
   if (begun != TENSUS_OK) return begun;
   Tensor *g = grad_get(h->tensor);
   if (g != NULL) return give(h->state, OK, tensor_share(g), out);
@@ -307,12 +350,12 @@ tensus_Status tensus_tensor_grad(tensus_Tensor *h, tensus_Tensor **out) {
 }
 
 tensus_Status tensus_backward(tensus_Tensor *h, tensus_Tensor *seed) {
-  const tensus_Status begun = begin(h);
+  tensus_State *s = h->state;
+  const tensus_Status begun = api_enter(s, "backward");
   if (begun != TENSUS_OK) return begun;
-  if (seed != NULL && seed->state != h->state)
-    return api_fail(h->state, TENSUS_E_ARG,
-                    "backward: the seed belongs to another state");
-  return api_end(h->state,
-                 grad_backward(h->state->c, h->tensor,
-                               seed != NULL ? seed->tensor : NULL, false));
+  if (seed != NULL && seed->state != s)
+    return api_end(s, fail(s->c, E_STATE, "%A belongs to another state",
+                           "seed"));
+  return api_end(s, grad_backward(s->c, h->tensor,
+                                  seed != NULL ? seed->tensor : NULL, false));
 }
