@@ -4,6 +4,7 @@
 #include "cpu/pool2d.h"
 
 #include <math.h>
+#include <string.h>
 
 #define REAL float
 #define TAP int32_t

@@ -5,7 +5,7 @@
  * the first NaN stay, and nobody asks whether the best so far is NaN.
  */
 
-enum { FN(BLOCK) = 64 };
+enum { FN(BLOCK) = 16 }; /* results: a vector of f32 at the widest level */
 
 INLINE void FN(keep)(REAL v, TAP tap, REAL *best, TAP *which) {
   const int takes = (v >= *best) | (v != v);
@@ -13,14 +13,14 @@ INLINE void FN(keep)(REAL v, TAP tap, REAL *best, TAP *which) {
   *which = takes ? tap : *which;
 }
 
-/* At most BLOCK neighbouring results, all of whose taps are inside: no
- * bounds, no loads of what was stored.  Taps 0 1 above 2 3. */
-INLINE void FN(square_block)(int64_t count, const REAL *restrict above,
+/* BLOCK neighbouring results, all of whose taps are inside: no bounds, no
+ * remainder, no loads of what was stored.  Taps 0 1 above 2 3. */
+INLINE void FN(square_block)(const REAL *restrict above,
                              const REAL *restrict below, int64_t width,
                              int64_t first, REAL *restrict y,
                              int64_t *restrict at) {
   TAP tap[FN(BLOCK)]; /* as wide as a number: one vector holds as many */
-  for (int64_t c = 0; c < count; c++) {
+  for (int64_t c = 0; c < FN(BLOCK); c++) {
     REAL best = below[2 * c + 1];
     TAP which = 3;
     FN(keep)(below[2 * c], 2, &best, &which);
@@ -29,16 +29,33 @@ INLINE void FN(square_block)(int64_t count, const REAL *restrict above,
     y[c] = best;
     tap[c] = which;
   }
-  for (int64_t c = 0; c < count; c++)
+  for (int64_t c = 0; c < FN(BLOCK); c++)
     at[c] = first + 2 * c + (tap[c] & 1) + (tap[c] > 1 ? width : 0);
+}
+
+/* Fewer than BLOCK: copied into a whole one, since rows of 14 are common and a
+ * remainder in scalars takes three times as long. */
+static void FN(square_rest)(int64_t count, const REAL *above,
+                            const REAL *below, int64_t width, int64_t first,
+                            REAL *y, int64_t *at) {
+  REAL up[2 * FN(BLOCK)] = {0}, down[2 * FN(BLOCK)] = {0}, best[FN(BLOCK)];
+  int64_t place[FN(BLOCK)];
+  memcpy(up, above, (size_t)count * 2 * sizeof *up);
+  memcpy(down, below, (size_t)count * 2 * sizeof *down);
+  FN(square_block)(up, down, width, first, best, place);
+  memcpy(y, best, (size_t)count * sizeof *best);
+  memcpy(at, place, (size_t)count * sizeof *place);
 }
 
 INLINE void FN(square_pool)(int64_t count, const REAL *x, int64_t width,
                             int64_t first, REAL *y, int64_t *at) {
-  for (int64_t c = 0; c < count; c += FN(BLOCK))
-    FN(square_block)(min_i64(count - c, FN(BLOCK)), x + first + 2 * c,
-                     x + first + width + 2 * c, width, first + 2 * c, y + c,
-                     at + c);
+  int64_t c = 0;
+  for (; c + FN(BLOCK) <= count; c += FN(BLOCK))
+    FN(square_block)(x + first + 2 * c, x + first + width + 2 * c, width,
+                     first + 2 * c, y + c, at + c);
+  if (c < count)
+    FN(square_rest)(count - c, x + first + 2 * c, x + first + width + 2 * c,
+                    width, first + 2 * c, y + c, at + c);
 }
 
 /* One tap for the columns [from, to) of results. */
