@@ -117,15 +117,20 @@ static bool is_exact(const Arg *number, Dtype d) {
   return dtype_compute(d) == DTYPE_F32 && (double)(float)n == n;
 }
 
+static bool is_whole(const Arg *number) {
+  const double n = arg_f64(number);
+  return number->kind == ARG_INTEGER ||
+         (n >= -0x1p63 && n < 0x1p63 && n == floor(n));
+}
+
 /* Comparisons see numbers exactly: in a wider type where one does not fit. */
 static Dtype compare_in(const Point *p, Dtype d) {
   Dtype compute = dtype_compute(d);
   for (int i = 0; i < p->arity; i++) {
     const Arg *a = p->arg[i];
     if (a->kind != ARG_TENSOR && !is_exact(a, d))
-      compute = a->kind == ARG_INTEGER && dtype_class(d) != CLASS_FLOAT
-                    ? DTYPE_I64
-                    : DTYPE_F64;
+      compute = is_whole(a) && dtype_class(d) != CLASS_FLOAT ? DTYPE_I64
+                                                             : DTYPE_F64;
   }
   return compute;
 }
