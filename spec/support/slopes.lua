@@ -1,6 +1,6 @@
 --- First and second derivatives of a call, by pull, by push and by differences.
 --   slopes.variables(op, c)      arrays that have a derivative
---   slopes.call(op, c)           f(xs): the float result, from tensors
+--   slopes.call(op, c, make)     f(xs): the float result, from tensors
 --   slopes.check(f, arrays)      raises where push, differences and pull part
 --   slopes.second(f)             the gradient of f as a function to check
 -- Differences are central, in f64, along one drawn direction.
@@ -42,14 +42,16 @@ local function generator_of(op)
   return nil
 end
 
---- The call as a function of a list of tensors, one per variable.
-function slopes.call(op, c)
+--- The call as a function of a list of tensors, one per variable; the other
+-- arrays are made by `make`.
+function slopes.call(op, c, make)
+  make = make or array.tensor
   local f = cases.call(op)
   return function(xs)
     local next_x, wanted = 0, {}
     for _, a in ipairs(slopes.variables(op, c)) do wanted[a] = true end
     local args = cases.tensors(c, function(a)
-      if not wanted[a] then return array.tensor(a) end
+      if not wanted[a] then return make(a) end
       next_x = next_x + 1
       return xs[next_x]
     end)

@@ -175,8 +175,8 @@ local function gelu_erf(x)
   return 0.5 * x * erfc(-x / sqrt(2))
 end
 
--- By its formula at -inf as well: NaN.
 local function gelu_tanh(x)
+  if x == -inf then return -0.0 end
   return x * sigmoid(2 * sqrt(2 / math.pi) * (x + 0.044715 * x ^ 3))
 end
 
