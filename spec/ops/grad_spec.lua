@@ -52,7 +52,50 @@ local function in_layout(op, layout)
   end)
 end
 
+-- name_ on a copy of the first operand: the pull of name, or `modified` where
+-- a saved value was overwritten; never another gradient.
+local function in_place(op)
+  local agreed, refused = 0, 0
+  each_case(op, function(f, variables, c)
+    local y = f(slopes.leaves(variables))[1]
+    local target = c.args[1]
+    local fits = target == variables[1]
+      and y.shape == array.tensor(target).shape
+    if not fits then return end
+    local written = setmetatable({ only_inplace = true }, { __index = op })
+    local g = slopes.call(written, c)
+    local ws = { slopes.random_like(target.shape) }
+    local plain = slopes.pull(f, slopes.leaves(variables), slopes.tensors(ws))
+    local ok, found = pcall(slopes.pull, g, slopes.leaves(variables),
+      slopes.tensors(ws))
+    if ok then
+      slopes.same(found, plain, "pull in place")
+      agreed = agreed + 1
+    else
+      assert.is_truthy(found:find("has changed since", 1, true), found)
+      refused = refused + 1
+    end
+  end)
+  return agreed, refused
+end
+
+-- Their pulls read neither the overwritten operand nor anything of it.
+local free = { neg = true, add = true, sub = true, exp = true, relu = true,
+  sqrt = true, tanh = true, sigmoid = true, scatter_add = true,
+  index_add = true, rsqrt = true, expm1 = true }
+
 local function differentiable(op)
+  if op.inplace and not op.only_inplace and op.name ~= "where" then
+    it("pulls the same in place, or says what was overwritten", function()
+      local agreed, refused = in_place(op)
+      assert.is_true(agreed + refused > 0)
+      if free[op.name] then
+        assert.is_true(agreed > 0)
+        assert.equal(0, refused)
+      end
+    end)
+  end
+
   it("agrees with differences, pull and push", function()
     local live = 0
     each_case(op, function(f, variables)
