@@ -253,7 +253,10 @@ local function child(body)
   file:write(deep:format(body))
   file:close()
   local program = os.getenv("TENSUS") or arg[-1] or "build/tensus"
-  local command = string.format("ulimit -s 256; '%s' '%s' 2>&1", program, path)
+  -- A sanitizer's frames are larger, and its own start needs room.
+  local sanitized = (os.getenv("SANITIZE") or "") ~= ""
+  local command = string.format("ulimit -s %d; '%s' '%s' 2>&1",
+    sanitized and 1024 or 256, program, path)
   local pipe = assert(io.popen(command))
   local text = pipe:read("a")
   local ok = pipe:close()
