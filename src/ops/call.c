@@ -207,6 +207,14 @@ static Status run_op(Context *c, OpId op, const Args *a, Args *own,
   return run_row(c, op, own, in, made);
 }
 
+/* Of dropout, the one row that draws and is recorded: else NULL. */
+static Philox *generator_of(Context *c, OpId op, const Args *a) {
+  enum { GENERATOR = 3 };
+  if (op != OP_dropout) return NULL;
+  return a->at[GENERATOR].kind == ARG_GENERATOR ? a->at[GENERATOR].generator
+                                                : &c->generator;
+}
+
 Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   const OpRow *row = &op_rows[op];
   Tensor *made[MADE] = {NULL};
@@ -221,11 +229,14 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
     leave(c);
     return s;
   }
+  Philox *generator = generator_of(c, op, a);
+  const Philox before = generator != NULL ? *generator : (Philox){0};
   s = run_op(c, op, a, &own, &used, &in, made);
   /* An op that gives its operand back (contiguous) leaves it as it was. */
   const bool is_same = in.count > 0 && made[0] == in.at[0];
   if (s == OK && !is_same && wants_record(c, op, &in))
     s = record(c, op, used, &in, made);
+  if (s != OK && generator != NULL) *generator = before;
   if (s != OK) release_all(c, made, 0, MADE);
   release_all(c, made, row->results, MADE);
   for (int k = 0; k < row->results; k++) results[k] = made[k];
