@@ -187,18 +187,21 @@ static Status run_row(Context *c, OpId op, Args *a, const Inputs *in,
   return s;
 }
 
-/* Runs `op`; *used: the arguments as the row left them, perhaps in *own.  Of
- * untracked common cases the inputs are not even listed. */
+/* A pointwise call that nothing tracked takes part in. */
+static bool is_untracked(const Context *c, OpId op, const Args *a) {
+  if (!op_is_pointwise(op)) return false;
+  for (int i = 0; i < op_rows[op].operands && c->is_recording; i++)
+    if (a->at[i].kind == ARG_TENSOR && a->at[i].tensor->node != NULL)
+      return false;
+  return true;
+}
+
+/* Runs `op`; *used: the arguments as the row left them, perhaps in *own. */
 static Status run_op(Context *c, OpId op, const Args *a, Args *own,
                      const Args **used, Inputs *in, Tensor **made) {
   Status s;
-  in->count = 0;
-  in->at = in->few;
-  if (op_is_pointwise(op) && pointwise_plain(c, op, a, &s, made)) {
-    if (c->is_recording) inputs_open(op, a, in);
-    return s;
-  }
   inputs_open(op, a, in);
+  if (op_is_pointwise(op) && pointwise_plain(c, op, a, &s, made)) return s;
   s = check_ready(c, op, in);
   if (s != OK) return s;
   if (op_is_pointwise(op)) return pointwise_call(c, op, a, NULL, made);
@@ -227,6 +230,10 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   if (has_alpha(op, a)) {
     s = call_scaled(c, op, a, false, results);
     leave(c);
+    return s;
+  }
+  if (is_untracked(c, op, a) && pointwise_plain(c, op, a, &s, results)) {
+    leave(c); /* the common case needs no list and no record */
     return s;
   }
   Philox *generator = generator_of(c, op, a);
