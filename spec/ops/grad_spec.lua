@@ -147,6 +147,26 @@ local function flat(op)
   end)
 end
 
+describe("the check itself", function()
+  local a = array.new({ 2 }, { 1.5, -0.5 }, "f64")
+
+  it("finds a slope that is wrong", function()
+    local function half(xs) return { xs[1] * xs[1]:detach() } end
+    assert.is_false(pcall(slopes.check, half, { a }, "half"))
+    local function square(xs) return { xs[1] * xs[1] } end
+    assert.equal(2, slopes.check(square, { a }, "square"))
+  end)
+
+  it("finds a second slope that is wrong", function()
+    -- The first slope is 3 x^2, and the graph takes x^2 for a constant.
+    local gradient, both = slopes.second(function(xs)
+      local x = xs[1]
+      return { x:detach() ^ 2 * x * 3 - x:detach() ^ 3 * 2 }
+    end, { a })
+    assert.is_false(pcall(slopes.check, gradient, both, "second"))
+  end)
+end)
+
 for _, op in ipairs(ts.ops()) do
   describe(op.name, function()
     if is_differentiable[op.kind] then
