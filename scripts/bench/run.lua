@@ -197,6 +197,21 @@ function rows.collector()
   return live
 end
 
+--- One pass of the demo as a process, where its images are installed.
+function rows.demo()
+  local lines = read(build .. "/tensus scripts/demo/fashion.lua --epochs 1 " ..
+    "--save " .. build .. "/bench.npy")
+  for _, line in ipairs(lines) do
+    local speed = line:match "(%d+) images/s"
+    local peak = line:match "^peak memory (%d+) MiB"
+    if speed then
+      report("the demo learns from", tonumber(speed), "images/s")
+    elseif peak then
+      report("peak memory of the demo", tonumber(peak), "MiB")
+    end
+  end
+end
+
 --- The same work in other libraries: lines "library<TAB>name<TAB>value".
 local function add_peers()
   local here = arg[0]:match "^(.*)/" or "."
@@ -238,7 +253,8 @@ local function print_json()
 end
 
 local wanted = #arg > 0 and arg or
-  { "start", "small", "gemm", "rows", "steps", "memory", "collector" }
+  { "start", "small", "gemm", "rows", "steps", "memory",
+    "collector", "demo" }
 for _, name in ipairs(wanted) do
   if not rows[name] then
     io.stderr:write("bench: there is no group ", name, "\n")

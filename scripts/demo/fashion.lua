@@ -170,6 +170,7 @@ local function main()
   end
   print(("\nsaved to %s, loaded again: the same accuracy"):format(
     settings.save))
+  print(("peak memory %.0f MiB"):format(ts.memory().peak / 2 ^ 20))
   print(("accuracy on the %d test images: %.2f %%"):format(#testing.labels,
     100 * accuracy))
 end
