@@ -1,8 +1,8 @@
 /* sweep_test.c: every request for memory refused once, in every row.
  *
- * For k = 1, 2, ...: requests from the k-th on fail, until a call asks for less.
- * After each failure: E_MEMORY, no results, and bytes, values, versions, counts,
- * gradients and the generator as they were.
+ * For k = 1, 2, ...: requests from the k-th on fail, until a call asks for
+ * less.  After each failure: E_MEMORY, no results, and bytes, values, versions,
+ * counts, gradients and the generator as they were.
  */
 #include <unistd.h>
 
