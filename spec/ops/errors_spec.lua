@@ -102,7 +102,7 @@ describe("a dim or a position", function()
     raises("index",
       "index_select: index[2] is 3; positions of dim 1 of self {2,3} are 1..2",
       function() return x:index_select(1, ts.idx { 1, 3 }) end)
-    raises("index", "gather: index[1] is 0; positions of dim 1 of self {2,3} are 1..2",
+    raises("index", "gather: index(1,1) is 0; positions of dim 1 of self {2,3} are 1..2",
       function() return x:gather(1, ts.idx { { 0, 1, 1 } }) end)
     raises("index",
       "cross_entropy: target[2] is 4, classes are 1..3 (labels start at 1)",

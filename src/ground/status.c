@@ -63,6 +63,23 @@ static void line_shape(Line *l, int rank, const int64_t *size) {
   line_text(l, "}");
 }
 
+/* The positions of element `at` of a shape; no size is 0. */
+static void line_place(Line *l, const Failure *f, int rank,
+                       const int64_t *size, int64_t at) {
+  int64_t position[FAILURE_RANK];
+  if (never(rank > FAILURE_RANK)) return;
+  for (int i = rank - 1; i >= 0; i--) {
+    position[i] = at % size[i] + f->base;
+    at /= size[i];
+  }
+  line_text(l, "(");
+  for (int i = 0; i < rank; i++) {
+    if (i > 0) line_text(l, ",");
+    line_integer(l, position[i]);
+  }
+  line_text(l, ")");
+}
+
 static void failure_shape(Failure *f, int rank, const int64_t *size) {
   if (f->shapes == FAILURE_SHAPES || rank > FAILURE_RANK) return;
   f->rank[f->shapes] = rank;
@@ -114,6 +131,12 @@ Status failure_set(Failure *f, Status status, const char *format, ...) {
       const int64_t *size = va_arg(v, const int64_t *);
       failure_shape(f, rank, size);
       line_shape(&l, rank, size);
+      break;
+    }
+    case 'Q': {
+      const int rank = va_arg(v, int);
+      const int64_t *size = va_arg(v, const int64_t *);
+      line_place(&l, f, rank, size, va_arg(v, int64_t));
       break;
     }
     case '%': line_text(&l, "%"); break;

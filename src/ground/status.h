@@ -40,6 +40,8 @@ typedef struct Failure {
  *   %d int          %I int64_t       %g double
  *   %S shape: int rank, const int64_t *size  -> {2,3}
  *   %P int64_t axis or position counted from 0: printed in the caller's base
+ *   %Q place: int rank, const int64_t *size, int64_t at, counted in row-major
+ *      order: printed as positions in the caller's base -> (2,1)
  *   %% a percent sign
  * Cuts what does not fit. */
 Status failure_set(Failure *f, Status status, const char *format, ...)

@@ -74,6 +74,7 @@ static const char *set_text(DtypeSet set) {
   if (set == SET_FLOATS) return "floats";
   if (set == SET_NUMBERS) return "floats and integers";
   if (set == SET_INTEGERS) return "integers";
+  if (set == (SET_F32 | SET_F64)) return "f32 and f64";
   return "integers and bool";
 }
 

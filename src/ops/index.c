@@ -50,9 +50,15 @@ static Status check_inside(Context *c, const Pick *p, const Tensor *self,
     at += rest % p->size[i] * p->index_stride[i];
     rest /= p->size[i];
   }
+  const int64_t value = index_value(c, index, at);
+  if (index->shape.rank <= 1)
+    return fail(c, E_INDEX,
+                "%A[%P] is %I; positions of dim %P of self %S are %I..%I",
+                "index", at, value, (int64_t)p->along, SHAPE_ARG(&self->shape),
+                p->base, limit - 1 + p->base);
   return fail(c, E_INDEX,
-              "%A[%P] is %I; positions of dim %P of self %S are %I..%I",
-              "index", at, index_value(c, index, at), (int64_t)p->along,
+              "%A%Q is %I; positions of dim %P of self %S are %I..%I", "index",
+              SHAPE_ARG(&index->shape), at, value, (int64_t)p->along,
               SHAPE_ARG(&self->shape), p->base, limit - 1 + p->base);
 }
 

@@ -238,20 +238,8 @@ static Status refuse_value(Context *c, const Point *p, int64_t at,
       negative ? "a negative integer exponent" : "integer division by zero";
   if (t == NULL || t->shape.rank == 0)
     return fail(c, code, "%s: %A", what, name_at(p, 1));
-  char place[96] = "(";
-  int64_t rest = at, position[MAX_RANK];
-  for (int i = t->shape.rank - 1; i >= 0; i--) {
-    position[i] = rest % t->shape.size[i] + c->failure.base;
-    rest /= t->shape.size[i];
-  }
-  Failure text = {0};
-  for (int i = 0; i < t->shape.rank; i++) {
-    failure_set(&text, OK, "%s%s%I", place, i > 0 ? "," : "", position[i]);
-    memcpy(place, text.text, sizeof place - 1);
-    place[sizeof place - 1] = '\0';
-  }
-  return fail(c, code, "%s at %s) of %A %S", what, place, name_at(p, 1),
-              SHAPE_ARG(&t->shape));
+  return fail(c, code, "%s at %Q of %A %S", what, SHAPE_ARG(&t->shape), at,
+              name_at(p, 1), SHAPE_ARG(&t->shape));
 }
 
 /* Divisors of 0, exponents below 0: looked for before anything is written. */

@@ -20,18 +20,11 @@ static Status check_slot(Context *c, const char *name, const Tensor *p,
   return s;
 }
 
-static Status check_updates(Context *c, const Tensor *p) {
-  if (dtype_compute(p->dtype) == p->dtype) return OK;
-  return fail(c, E_DTYPE, "%A is %s; updates run in f32 or f64", "self",
-              dtype_name(p->dtype));
-}
-
 Status run_sgd_update(Context *c, Args *a, Tensor **r) {
   Tensor *p = a->at[0].tensor, *g = NULL;
   Tensor *buffer = a->at[2].kind == ARG_TENSOR ? a->at[2].tensor : NULL;
   const OpId op = OP_sgd_update;
-  Status s = check_updates(c, p);
-  if (s == OK) s = check_slot(c, "self", p, p, true);
+  Status s = check_slot(c, "self", p, p, true);
   if (s == OK) s = check_slot(c, "grad", p, a->at[1].tensor, false);
   if (s == OK && buffer != NULL) s = check_slot(c, "buffer", p, buffer, true);
   if (s == OK) s = plain_layout(c, a->at[1].tensor, &g);
@@ -60,8 +53,7 @@ Status run_adam_update(Context *c, Args *a, Tensor **r) {
   Tensor *p = a->at[0].tensor, *g = NULL;
   Tensor *m = a->at[2].tensor, *v = a->at[3].tensor;
   const OpId op = OP_adam_update;
-  Status s = check_updates(c, p);
-  if (s == OK) s = check_slot(c, "self", p, p, true);
+  Status s = check_slot(c, "self", p, p, true);
   if (s == OK) s = check_slot(c, "grad", p, a->at[1].tensor, false);
   if (s == OK) s = check_slot(c, "m", p, m, true);
   if (s == OK) s = check_slot(c, "v", p, v, true);

@@ -10,6 +10,7 @@
 
 #define SET_OF_F SET_FLOATS
 #define SET_OF_FP SET_FLOATS
+#define SET_OF_W (SET_F32 | SET_F64)
 #define SET_OF_N SET_NUMBERS
 #define SET_OF_A SET_ALL
 #define SET_OF_I SET_INTEGERS
