@@ -168,11 +168,16 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(WARN) -c $< -o $@
 
+# Clang unrolls vector loops eightfold: 0.6 MB more for no speed that was seen.
+# The products say themselves what is to be unrolled.
+ROLLED := $(if $(IS_CLANG),-fno-unroll-loops)
+
 define level_rule
 $(OBJ)/src/cpu/%_level.$(1).o: src/cpu/%_level.c $(BUILD)/flags
 	$$(call say,CC,$$< ($(1)))
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(BASE) $$(WARN) -O3 -DLEVEL=$(1) $$(level_$(1)) -c $$< -o $$@
+	$$(Q)$$(CC) $$(BASE) $$(WARN) -O3 $$(if $$(findstring gemm,$$<),,$$(ROLLED)) \
+	  -DLEVEL=$(1) $$(level_$(1)) -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
 
