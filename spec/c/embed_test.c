@@ -1302,15 +1302,24 @@ static double stop_once(tensus_State *s, const char *code) {
   return end - p.when;
 }
 
+/* Sanitizers and valgrind take their time. */
+static double promised(void) {
+  const char *preloaded = getenv("LD_PRELOAD");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 2;
+#endif
+  return preloaded != NULL && strstr(preloaded, "valgrind") != NULL ? 60 : 0.1;
+}
+
 /* The best of a few: the machine may be busy. */
 static void check_stops(const char *code) {
   tensus_State *s = open_seeded(1);
   double best = 1e9;
-  for (int i = 0; i < 5 && best > 0.1; i++) {
+  for (int i = 0; i < 5 && best > promised(); i++) {
     const double took = stop_once(s, code);
     if (took < best) best = took;
   }
-  CHECK(best <= 0.1, "took %.3f s: %s", best, code);
+  CHECK(best <= promised(), "took %.3f s: %s", best, code);
   tensus_close(s);
 }
 
@@ -1319,7 +1328,11 @@ static void test_interrupt(void) {
   check_stops("while true do pcall(function() while true do end end) end");
   check_stops("coroutine.wrap(function() while true do end end)()");
   check_stops("local a = ts.ones(1500, 1500) while true do a:matmul(a) end");
+  check_stops("local a = ts.ones(4000, 4000) while true do a:matmul(a) end");
   check_stops("local a = ts.ones(3000, 3000) while true do a:exp() end");
+  check_stops("local a = ts.ones(3000, 3000) while true do a:sum(1) end");
+  check_stops("local a = ts.ones(8, 32, 64, 64) local w = ts.ones(64, 32, 3, "
+              "3) while true do ts.conv2d(a, w) end");
 }
 
 /* A request that comes first stops what comes next. */
