@@ -275,6 +275,7 @@ void convert(const CopyLevel *l, int64_t n, Dtype from_type, const void *from,
   if (rest == 0) return;
   _Alignas(64) char a[CONVERT_PAD * 8], b[CONVERT_PAD * 8];
   memcpy(a, (const char *)from + (size_t)whole * in, rest * in);
+  memset(a + rest * in, 0, (size_t)l->pad * in - rest * in);
   kernel(l->pad, a, b);
   memcpy((char *)to + (size_t)whole * out, b, rest * out);
 }
