@@ -91,7 +91,7 @@ end
 
 function rows.gemm()
   for _, line in ipairs(read(build .. "/bench/gemm 512x512x512 1")) do
-    local threads, share = line:match "%.t(%d)%s.-(%d+) %% of peak"
+    local threads, share = line:match "f32.512x512x512.NN.t(%d)%s.-(%d+) %% of peak"
     if threads then
       report("f32 product at 512, threads " .. threads, tonumber(share),
         "% of peak", 80)
