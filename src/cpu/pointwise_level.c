@@ -91,16 +91,8 @@ INLINE int64_t blocks(int64_t n) {
   PULL(gx, name, T, t) PULL(gy, name, T, t) PULL(gz, name, T, t)
 #define WHOLES(name) VALUE(name, int32_t, i32) VALUE(name, int64_t, i64)
 
-/* Rows on the bits of integers have no float kernels. */
-#define REALS_F(...) __VA_ARGS__
-#define REALS_FP(...) __VA_ARGS__
-#define REALS_N(...) __VA_ARGS__
-#define REALS_A(...) __VA_ARGS__
-#define REALS_CMP(...) __VA_ARGS__
-#define REALS_IB(...)
-
 #define POINT(name, kind, arity, types, ...)                      \
-  REALS_##types(REALS(name, float, f32) REALS(name, double, f64)) \
+  REAL_##types(REALS(name, float, f32) REALS(name, double, f64)) \
       WHOLE_##types(WHOLES(name))
 #include "rows/pointwise.def"
 
@@ -129,10 +121,10 @@ enum {
 const PointRow JOIN(pointwise_, LEVEL)[POINT_COUNT] = {
 #define POINT(name, kind, arity, types, ...)                          \
   [OP_##name] = {                                                     \
-      .value = {REALS_##types([POINT_F32] = value_##name##_f32,       \
+      .value = {REAL_##types([POINT_F32] = value_##name##_f32,       \
                               [POINT_F64] = value_##name##_f64, )     \
                     WHOLE_##types([POINT_I32] = value_##name##_i32,   \
                                   [POINT_I64] = value_##name##_i64)}, \
-      .pull = {REALS_##types(PULL_ROW(name, f32), PULL_ROW(name, f64))}},
+      .pull = {REAL_##types(PULL_ROW(name, f32), PULL_ROW(name, f64))}},
 #include "rows/pointwise.def"
 };

@@ -46,10 +46,19 @@ enum {
 #define PLUS_FP OP_FLOAT_PLUS
 #define PLUS_N 0
 #define PLUS_A 0
+#define PLUS_C 0
 #define PLUS_I 0
 #define PLUS_IB 0
 #define PLUS_CMP OP_COMPARES
-/* A pointwise row that keeps the dtype has an in-place form. */
+/* A pointwise row that keeps the dtype of its first operand has an in-place
+ * form; a comparison does not, nor one whose first operand is a condition. */
+#define KEEPS_F 1
+#define KEEPS_FP 1
+#define KEEPS_N 1
+#define KEEPS_A 1
+#define KEEPS_C 0
+#define KEEPS_IB 1
+#define KEEPS_CMP 0
 #define FORM_LINEAR OP_INPLACE
 #define FORM_MULTI OP_INPLACE
 #define FORM_POINT OP_INPLACE
@@ -73,7 +82,7 @@ const OpRow op_rows[OP_COUNT] = {
   {#name,                                                                  \
    KIND_##kind,                                                            \
    SET_OF_##types,                                                         \
-   (PLUS_##types) | ((PLUS_##types) & OP_COMPARES ? 0 : FORM_##kind),      \
+   (PLUS_##types) | (KEEPS_##types ? FORM_##kind : 0),                     \
    COUNT(name##_params),                                                   \
    arity,                                                                  \
    1,                                                                      \
