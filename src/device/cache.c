@@ -85,11 +85,12 @@ static void *pop_small(Cache *c, size_t *size) {
 }
 
 void *cache_pop(Cache *c, size_t *size) {
+  if (c->bytes == c->small_bytes) return pop_small(c, size);
   for (int class = CACHE_CLASSES - 1; class >= 0; class--) {
     if (c->count[class] == 0) continue;
     *size = class_size(class);
     c->bytes -= *size;
     return c->block[class][--c->count[class]];
   }
-  return pop_small(c, size);
+  return NULL;
 }

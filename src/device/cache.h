@@ -17,7 +17,8 @@ enum {
   SMALL_MOST = 1024,
   SMALL_CLASSES = SMALL_MOST / SMALL_STEP
 };
-#define SMALL_KEPT ((size_t)1 << 20) /* bytes of headers kept in all */
+/* Bytes of headers kept in all: what dies between two collections. */
+#define SMALL_KEPT ((size_t)8 << 20)
 #define CACHE_MOST ((size_t)256 << 20) /* bytes kept in all */
 
 /* bytes == sum over classes of count * size of the class, small ones too
