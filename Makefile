@@ -3,6 +3,7 @@
 #   BUILD=dir       where to build                              (build)
 #   CC= CXX=        gcc or clang
 #   WERROR=1        warnings are errors                         (CI)
+#   OPT=...         optimisation; without -DNDEBUG, asserts are live
 #   SANITIZE=a,b    -fsanitize= of everything but vendored code
 #   V=1             show the commands
 #   CORE_DIRS=...   the floors to build, to compile or test a part alone:
@@ -25,7 +26,9 @@ endif
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
-OPT ?= -O2 -g
+# What is shipped never stops a host: asserts guard against our own mistakes and
+# are for the sanitizers, and for CI's second compiler (OPT="-O2 -g").
+OPT ?= -O2 -g $(if $(SANITIZE),,-DNDEBUG)
 
 # `|` before a command hides it; V=1 shows it.
 Q := $(if $(V),,@)
