@@ -133,7 +133,10 @@ typedef struct {
 
 /* ---- states ---- */
 
+/* "0.1.0": static text. */
 TENSUS_API const char *tensus_version(void);
+
+/* The defaults, and the size that tells which version of the struct it is. */
 TENSUS_API void tensus_options_init(tensus_Options *options);
 
 /* options NULL: the defaults.  TENSUS_E_MEMORY, TENSUS_E_ARG. */
@@ -170,16 +173,22 @@ TENSUS_API void tensus_value_clear(tensus_State *state, tensus_Value *value);
 TENSUS_API void tensus_interrupt(tensus_State *state);
 TENSUS_API void tensus_interrupt_clear(tensus_State *state);
 
+/* What the state holds now; usage->size must be set.  TENSUS_E_ARG. */
 TENSUS_API tensus_Status tensus_usage(tensus_State *state,
                                       tensus_Usage *usage);
+/* Threads of later kernels, 1 to 64; never changes a bit.  TENSUS_E_ARG. */
 TENSUS_API tensus_Status tensus_set_threads(tensus_State *state, int threads);
+/* Restarts the state's generator: equal seeds, equal draws. */
 TENSUS_API tensus_Status tensus_manual_seed(tensus_State *state,
                                             uint64_t seed);
+/* Runs Lua's collector to its end: garbage tensors give their memory back. */
 TENSUS_API tensus_Status tensus_gc(tensus_State *state);
 
 /* ---- failures ---- */
 
+/* Of the last call that could fail; TENSUS_OK when it did not. */
 TENSUS_API tensus_Status tensus_last_status(const tensus_State *state);
+/* Its words, "" when there are none; never NULL. */
 TENSUS_API const char *tensus_last_message(const tensus_State *state);
 /* detail->size must be set; text fields live as long as the failure. */
 TENSUS_API void tensus_last_detail(const tensus_State *state,
@@ -216,6 +225,7 @@ TENSUS_API tensus_Status tensus_tensor_adopt(tensus_State *state,
 TENSUS_API tensus_Tensor *tensus_tensor_retain(tensus_Tensor *tensor);
 TENSUS_API void tensus_tensor_release(tensus_Tensor *tensor); /* NULL is fine */
 
+/* Facts of a tensor; 0, NULL or "" once its state is closed. */
 TENSUS_API int tensus_tensor_ndim(const tensus_Tensor *tensor);
 /* -1: no such dim. */
 TENSUS_API int64_t tensus_tensor_size(const tensus_Tensor *tensor, int dim);
