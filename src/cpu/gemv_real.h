@@ -211,9 +211,11 @@ static int64_t panel_vecs(int64_t cols) {
   return vecs;
 }
 
-/* x[from, from + count) side by side: where it lies, or in room. */
+/* x[from, from + count) side by side: where it lies, or in room.  Without
+ * elements no place is read: a table of none has no first entry. */
 static const REAL *straight(const REAL *x, const GemmAxis *axis, int64_t from,
                             int64_t count, REAL *room) {
+  if (count == 0) return room;
   if (axis_is_unit(axis, from, count)) return x + axis_at(axis, from);
   for (int64_t i = 0; i < count; i++) room[i] = x[axis_at(axis, from + i)];
   return room;
