@@ -353,7 +353,7 @@ Status run_uniform(Context *c, Args *a, Tensor **r) {
   const Dtype dtype = a->at[0].tensor->dtype;
   if (dtype_compute(dtype) == dtype || (job.a == 0 && job.b == 1))
     return draw_self(c, a, &job, generator_of(c, a, 3), r);
-  job.what = DRAW_UNIFORM; /* f16, bf16: scaled after the draw */
+  /* f16, bf16: drawn in [0, 1), then scaled */
   Draw unit = {.what = DRAW_UNIFORM, .a = 0, .b = 1};
   Status s = draw_self(c, a, &unit, generator_of(c, a, 3), r);
   Args scale;

@@ -89,9 +89,6 @@ static Status run_batches(Context *c, Device *d, Product *p, const Iter *it) {
   return s;
 }
 
-/* f16 and bf16 multiply in f32, i8 and i16 in i32, and are rounded once. */
-static Dtype product_dtype(Dtype d) { return dtype_compute(d); }
-
 static Status multiply(Context *c, const Tensor *x, const Tensor *y,
                        const Matrices *a, const Matrices *b,
                        const Shape *batch, Tensor *out) {
@@ -129,7 +126,8 @@ Status run_matmul(Context *c, Args *args, Tensor **r) {
   if (s == OK) s = check_rank(c, "self", x, 1, MAX_RANK);
   if (s == OK) s = check_rank(c, "other", y, 1, MAX_RANK);
   if (s != OK) return s;
-  const Dtype dtype = product_dtype(x->dtype), narrow = x->dtype;
+  /* f16 and bf16 multiply in f32, i8 and i16 in i32, and are rounded once. */
+  const Dtype dtype = dtype_compute(x->dtype), narrow = x->dtype;
   if (dtype != narrow) {
     s = plain(c, x, dtype, tensor_device(x), &own_x);
     if (s == OK) s = plain(c, y, dtype, tensor_device(y), &own_y);

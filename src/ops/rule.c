@@ -58,12 +58,11 @@ static int64_t row_size(const Tensor *x) {
 
 /* ---- softmax ---- */
 
-static Status softmax(Context *c, OpId op, bool log, Args *a, Tensor **r) {
+static Status softmax(Context *c, bool log, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *rows = NULL, *out = NULL;
   int dim = 0;
   Status s = check_dim(c, "dim", a->at[1].integer, x->shape.rank, x, &dim);
   if (s != OK) return s;
-  (void)op;
   a->at[1] = arg_integer(dim);
   s = rows_of(c, x, dim, &rows);
   if (s == OK) s = like(c, rows, &out);
@@ -82,11 +81,11 @@ static Status softmax(Context *c, OpId op, bool log, Args *a, Tensor **r) {
 }
 
 Status run_softmax(Context *c, Args *a, Tensor **r) {
-  return softmax(c, OP_softmax, false, a, r);
+  return softmax(c, false, a, r);
 }
 
 Status run_log_softmax(Context *c, Args *a, Tensor **r) {
-  return softmax(c, OP_log_softmax, true, a, r);
+  return softmax(c, true, a, r);
 }
 
 Status rule_softmax_pull(Context *c, Tensor *y, Tensor *g, int dim, bool log,
