@@ -583,6 +583,21 @@ local rows = {
   end,
 }
 
+-- What cases/TOPIC.lua may build on; each returns a table like `rows`.
+local tools = {
+  case = case, labels = labels, folds = folds, extremes = extremes,
+  one_dim = one_dim, rowwise = rowwise, likes = likes, sized = sized,
+  products = products, diagonals = diagonals,
+}
+for _, topic in ipairs {
+  "reduction", "order", "position", "layout", "algebra", "linalg", "layer",
+  "sample", "random",
+} do
+  for name, make in pairs(require("spec.support.cases." .. topic)(tools)) do
+    rows[name] = make
+  end
+end
+
 -- Rows that ask more of their operands than ts.ops() says.
 cases.contiguous = { sgd_update = true, adam_update = true }
 cases.dtypes = {

@@ -15,6 +15,14 @@ for _, rows in ipairs {
   require "spec.support.references.product",
   require "spec.support.references.rows",
   (require "spec.support.references.create"),
+  (require "spec.support.references.scan"),
+  (require "spec.support.references.order"),
+  (require "spec.support.references.position"),
+  (require "spec.support.references.layout"),
+  (require "spec.support.references.algebra"),
+  (require "spec.support.references.linalg"),
+  (require "spec.support.references.layer"),
+  (require "spec.support.references.sample"),
 } do
   for name, f in pairs(rows) do others[name] = f end
 end

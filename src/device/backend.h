@@ -24,7 +24,8 @@
 #define TENSUS_BACKEND_H
 
 #include "ground/pool.h"
-#include "rows/rows.h"
+#include "rows/points.h"
+#include "value/dtype.h"
 #include "value/philox.h"
 #include "value/shape.h"
 

@@ -7,18 +7,16 @@
 #ifndef TENSUS_ROWS_H
 #define TENSUS_ROWS_H
 
+#include "rows/points.h"
 #include "value/dtype.h"
 
-typedef enum OpId {
-#define POINT(name, ...) OP_##name,
-#include "rows/pointwise.def"
-  POINT_COUNT, /* ids below are pointwise */
+enum {
   OP_BEFORE_OTHERS = POINT_COUNT - 1,
 #define OP(name, ...) OP_##name,
 #include "rows/all.def"
   OP_COUNT,
   OP_LEAF = OP_COUNT /* the node of a tensor that nothing produced */
-} OpId;
+};
 
 typedef enum OpKind {
   KIND_POINT,
@@ -65,18 +63,6 @@ typedef struct Param {
   const char *words;
 } Param;
 
-/* Letters of a derivative. */
-enum {
-  USES_X = 1,
-  USES_Y = 2,
-  USES_Z = 4,
-  USES_R = 8,
-  USES_G = 16,
-  USES_WORD = 32, /* something is computed from them */
-  USES_R2 = 64,   /* the second result */
-  USES_H = 128    /* the hidden results */
-};
-
 enum {
   OP_INPLACE = 1,      /* has a form name_ */
   OP_ONLY_INPLACE = 2, /* has no other */
@@ -105,7 +91,7 @@ typedef struct OpRow {
 
 extern const OpRow op_rows[OP_COUNT];
 
-INLINE bool op_is_pointwise(OpId op) { return (int)op < (int)POINT_COUNT; }
+INLINE bool op_is_pointwise(OpId op) { return op < POINT_COUNT; }
 
 /* By name; OP_COUNT for none. */
 OpId op_find(const char *name);

@@ -1,0 +1,6 @@
+--- Folds and scans: what their rows are tried on (see cases.lua).
+return function(tools)
+  local case = tools.case
+  return {
+  }
+end

@@ -1,0 +1,3 @@
+--- Products, in plain Lua.
+return {
+}

@@ -1,0 +1,3 @@
+--- Convolutions, pools, normalisations, in plain Lua.
+return {
+}

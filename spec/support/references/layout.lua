@@ -1,0 +1,3 @@
+--- Where elements lie, in plain Lua.
+return {
+}

@@ -1,0 +1,3 @@
+--- Linear algebra, in plain Lua.
+return {
+}

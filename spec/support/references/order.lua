@@ -1,0 +1,3 @@
+--- Sorting, counting, searching, in plain Lua.
+return {
+}

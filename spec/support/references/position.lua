@@ -1,0 +1,3 @@
+--- Picking and writing at positions, in plain Lua.
+return {
+}

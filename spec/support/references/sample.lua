@@ -1,0 +1,3 @@
+--- Interpolation, losses, attention, in plain Lua.
+return {
+}

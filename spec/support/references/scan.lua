@@ -1,0 +1,3 @@
+--- Folds and scans, in plain Lua.
+return {
+}
