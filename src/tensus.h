@@ -251,7 +251,9 @@ TENSUS_API tensus_Status tensus_tensor_to(tensus_Tensor *tensor,
 
 /* Any row by name ("add", "matmul", "add_" in place): args in the order of its
  * parameters (TENSUS_NIL: left out), options by name.  *nres: room, then how
- * many results there are; nres NULL: none is wanted. */
+ * many results there are; nres NULL: none is wanted.  The tensors of a list
+ * ("split") are results one after the other; more than there is room for are
+ * dropped. */
 TENSUS_API tensus_Status tensus_op(tensus_State *state, const char *name,
                                    const tensus_Value *args, int nargs,
                                    const tensus_Option *options, int noptions,

@@ -83,6 +83,7 @@ local calls = {
     for _, row in x:iter() do row:sum():item() end
   end },
   { "cat and stack", function() return ts.cat { x, x }, ts.stack { x, x } end },
+  { "a list of views", function() return x:split { 1, 1 }, w:unbind(2) end },
   { "einsum", function() return ts.einsum("ij,kj->ik", x, x) end },
   { "several results", function() return x:max(1) end },
   { "conversion", function() return x:double(), x:to("i32"), x:clone() end },

@@ -1025,6 +1025,35 @@ static void test_op_in_place(void) {
   tensus_close(s);
 }
 
+/* The tensors of a list are results in a row. */
+static void test_op_list(void) {
+  tensus_State *s = open_seeded(1);
+  const float values[3] = {1, 3, 2}, last = 2;
+  const int64_t sizes[3] = {2, 0, 1};
+  tensus_Tensor *x = row(s, 3, values);
+  tensus_Value r[4];
+  tensus_Value a[2] = {tensor(x),
+                       {.kind = TENSUS_SIZES, .len = 3, .u.sizes = sizes}};
+  int n = 4;
+  CHECK_INT(tensus_op(s, "split", a, 2, NULL, 0, r, &n), TENSUS_OK);
+  CHECK_INT(n, 3);
+  check_floats(r[0].u.t, 2, values);
+  check_floats(r[2].u.t, 1, &last);
+  while (n > 0) tensus_value_clear(s, &r[--n]);
+  n = 1; /* less room than results */
+  a[1] = integer(1);
+  CHECK_INT(tensus_op(s, "split", a, 2, NULL, 0, r, &n), TENSUS_OK);
+  CHECK_INT(n, 1);
+  check_floats(r[0].u.t, 1, values);
+  tensus_value_clear(s, &r[0]);
+  CHECK_INT(tensus_op(s, "split", a, 2, NULL, 0, NULL, NULL), TENSUS_OK);
+  a[1] = integer(0);
+  CHECK(tensus_op(s, "split", a, 2, NULL, 0, r, &n) != TENSUS_OK);
+  CHECK_FOUND(tensus_last_message(s), "size is 0");
+  tensus_tensor_release(x);
+  tensus_close(s);
+}
+
 static void test_op_results(void) {
   tensus_State *s = open_seeded(1);
   const float values[3] = {1, 3, 2}, greatest = 3;
@@ -1433,6 +1462,7 @@ int main(void) {
   RUN(test_op_lists);
   RUN(test_op_in_place);
   RUN(test_op_results);
+  RUN(test_op_list);
   RUN(test_backward);
   RUN(test_graph_of_script);
   RUN(test_graph_of_c);

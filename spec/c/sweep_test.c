@@ -27,6 +27,7 @@ typedef struct Case {
   int tensors;
   Tensor *tensor[OWNED];
   Tensor *list[LISTED];
+  int64_t wholes[MAX_RANK];
 } Case;
 
 /* How tensors are made. */
@@ -74,6 +75,9 @@ static const struct {
     {OP_view, "f2x3 {2,1,3}"},
     {OP_expand, "f2x1 {4,2,3}"},
     {OP_sum_to, "f2x3 {1,3}"},
+    {OP_split, "f2x3 {1,0,2} 1"},
+    {OP_chunk, "f2x3 2 1"},
+    {OP_meshgrid, "[ f2 f3 ]"},
     {OP_squeeze, "f2x1x3"},
     {OP_logsumexp, "f2x3 1"},
     {OP_mean, "f2x3 1"},
@@ -231,9 +235,21 @@ static Arg read_arg(Case *k, const char **p, const Form *form) {
   return a;
 }
 
+/* Sizes of a text as a table of any length. */
+static Arg as_wholes(Case *k, const Arg *sizes) {
+  Arg a = *sizes;
+  if (sizes->kind != ARG_SIZES) return a;
+  memcpy(k->wholes, sizes->sizes, (size_t)sizes->count * sizeof *k->wholes);
+  a.kind = ARG_WHOLES;
+  a.wholes = k->wholes;
+  return a;
+}
+
 static void read_args(Case *k, const char *text, const Form *form) {
   for (int i = 0; *text != '\0'; i++) {
     k->a.at[i] = read_arg(k, &text, form);
+    if (op_rows[k->op].param[i].kind == PARAM_WHOLES)
+      k->a.at[i] = as_wholes(k, &k->a.at[i]);
     if (*text == ' ') text++;
   }
 }
@@ -415,9 +431,22 @@ static void sweep(Case *k, SweptCall *call, const char *what) {
 
 /* ---- calls of a row ---- */
 
+/* The first tensors of a list stand for all: a lost one shows in the bytes. */
+static Status call_list(Case *k, Tensor **made) {
+  TensorList list;
+  const Status s = op_call_list(k->c, k->op, &k->a, &list);
+  for (int i = 0; i < list.count && i < MAX_RESULTS; i++) {
+    made[i] = list.at[i];
+    list.at[i] = NULL;
+  }
+  list_release(k->c, &list);
+  return s;
+}
+
 static Status call_row(Case *k, Tensor **made) {
   failure_clear(&k->c->failure);
   if (k->in_place) return op_call_inplace(k->c, k->op, &k->a);
+  if (op_rows[k->op].results == RESULTS_MANY) return call_list(k, made);
   return op_call(k->c, k->op, &k->a, made);
 }
 

@@ -90,7 +90,8 @@ local function agrees(op, c)
   for k = 1, expected.n do
     check(op, c, found[k], expected[k], "result " .. k)
   end
-  for k, changed in pairs(expected[1].changes or {}) do
+  local first = expected[1] -- nil: an empty list
+  for k, changed in pairs(first and first.changes or {}) do
     check(op, c, args[k], changed, "argument " .. k)
   end
 end

@@ -618,9 +618,15 @@ function cases.slopes(op) return cases_of(op, "f64", true) end
 
 -- ---- calling ----
 
---- The function of a row; an op that works only in place has no other.
+--- The function of a row; an op that works only in place has no other.  The
+-- tensors of a list are results in a row.
 function cases.call(op)
-  return ts[op.only_inplace and op.name .. "_" or op.name]
+  local f = ts[op.only_inplace and op.name .. "_" or op.name]
+  if op.results ~= "many" then return f end
+  return function(...)
+    local list = f(...)
+    return table.unpack(list, 1, #list)
+  end
 end
 
 --- f(case, make) with every array made into a tensor by make(array).

@@ -111,7 +111,10 @@ local rows = {
   end,
 }
 
-local computes_nothing = { detach = true, flatten = true, t = true }
+local computes_nothing = {
+  detach = true, flatten = true, t = true, split = true, chunk = true,
+  unbind = true, meshgrid = true,
+}
 
 local function takes_floats(op)
   return table.concat(op.dtypes, " "):find("f32", 1, true) ~= nil

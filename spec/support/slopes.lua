@@ -62,6 +62,7 @@ function slopes.call(op, c, make)
       call.options = { generator = generator }
       for name, value in pairs(c.options) do call.options[name] = value end
     end
+    if op.results == "many" then return { cases.run(f, call, args) } end
     return { (cases.run(f, call, args)) }
   end
 end

@@ -186,6 +186,28 @@ static void read_pair(lua_State *L, int index, const char *name, Arg *arg) {
   arg->count = 2;
 }
 
+/* One whole number, or a table of them; the stack holds the array. */
+static void read_wholes(lua_State *L, int index, const char *name, Arg *arg) {
+  if (!lua_istable(L, index)) {
+    arg->kind = ARG_INTEGER;
+    arg->integer = args_whole(L, index, name);
+    return;
+  }
+  const int64_t n = (int64_t)lua_rawlen(L, index);
+  if (n > INT32_MAX)
+    border_error(L, E_SIZE, NULL, "%A has %I entries", name, n);
+  int64_t *wholes =
+      lua_newuserdatauv(L, sizeof *wholes * (size_t)(n > 0 ? n : 1), 0);
+  for (int64_t i = 0; i < n; i++) {
+    lua_rawgeti(L, index, i + 1);
+    wholes[i] = args_whole(L, -1, name);
+    lua_pop(L, 1);
+  }
+  arg->kind = ARG_WHOLES;
+  arg->count = (int)n;
+  arg->wholes = wholes;
+}
+
 /* ---- words ---- */
 
 static const char *read_text(lua_State *L, int index, const char *name) {
@@ -304,6 +326,9 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     break;
   case PARAM_PAIR:
     read_pair(L, index, p->name, arg);
+    break;
+  case PARAM_WHOLES:
+    read_wholes(L, index, p->name, arg);
     break;
   case PARAM_TEXT:
     arg->kind = ARG_TEXT;

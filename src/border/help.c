@@ -108,7 +108,10 @@ static void push_row(lua_State *L, OpId op) {
   set_text(L, "name", row->name);
   set_text(L, "kind", op_kind_name(row->kind));
   set_text(L, "help", row->help);
-  set_count(L, "results", row->results);
+  if (row->results == RESULTS_MANY)
+    set_text(L, "results", "many");
+  else
+    set_count(L, "results", row->results);
   set_flag(L, "pointwise", op_is_pointwise(op));
   set_flag(L, "method", first == PARAM_TENSOR || first == PARAM_OPERAND);
   set_flag(L, "inplace", (row->flags & (OP_INPLACE | OP_ONLY_INPLACE)) != 0);
@@ -231,6 +234,8 @@ static void push_row_help(lua_State *L, OpId op) {
   luaL_addstring(&b, "\n  ");
   luaL_addstring(&b, op_kind_name(row->kind));
   add_dtypes(&b, row);
+  if (row->results == RESULTS_MANY)
+    luaL_addstring(&b, "; gives a table of tensors");
   if (row->flags & OP_INPLACE) {
     luaL_addstring(&b, "; in place: ");
     luaL_addstring(&b, row->name);

@@ -106,6 +106,37 @@ static int call_many(lua_State *L, Context *c, OpId op, const Args *a) {
   return given;
 }
 
+/* Stack: a list's address.  Hangs its tensors on handles, in a table. */
+static int give_list(lua_State *L) {
+  TensorList *list = lua_touserdata(L, 1);
+  lua_createtable(L, list->count, 0);
+  for (int i = 0; i < list->count; i++) {
+    Handle *h = border_push(L);
+    h->tensor = list->at[i];
+    list->at[i] = NULL;
+    border_charge(L, h);
+    if (list->is_one) return 1;
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* A list: how many handles it takes is known only when C holds it already, so
+ * making them is guarded. */
+static int call_list(lua_State *L, Context *c, OpId op, const Args *a) {
+  TensorList list;
+  luaL_checkstack(L, LUA_MINSTACK, "too many values");
+  border_function(L, give_list, 0);
+  lua_pushlightuserdata(L, &list);
+  border_enter(L);
+  const Status s = op_call_list(c, op, a, &list);
+  border_leave(L);
+  if (s != OK) return border_raise(L, c, s);
+  const int code = lua_pcall(L, 1, 1, 0);
+  list_release(c, &list);
+  return code == LUA_OK ? 1 : lua_error(L);
+}
+
 static int call_op(lua_State *L) {
   Border *b = border_of(L);
   const OpId op = upvalue_op(L);
@@ -114,6 +145,7 @@ static int call_op(lua_State *L) {
   const int top = lua_gettop(L);
   if (!args_read_operands(L, b, op, &a)) args_read(L, op, &a);
   if (op_rows[op].results == 1) return call_one(L, b, op, &a, top);
+  if (op_rows[op].results == RESULTS_MANY) return call_list(L, c, op, &a);
   return call_many(L, c, op, &a);
 }
 

@@ -510,107 +510,6 @@ static int tensor_new_full(lua_State *L) {
   return push_new(L, "new_full", OP_full, 2);
 }
 
-/* ---- pieces: tables of views ---- */
-
-/* Append a view of the tensor at 1 to the table at `table`. */
-static void add_piece(lua_State *L, int table, int64_t number, OpId op, int dim,
-                      int64_t first, int64_t length) {
-  Context *c = border_context(L);
-  Args a;
-  Handle *h = border_push(L);
-  a.at[0] = arg_tensor(border_check(L, 1, "self"));
-  a.at[1] = arg_integer(dim);
-  a.at[2] = arg_integer(first);
-  a.at[3] = arg_integer(length);
-  const Status s = border_call(L, op, &a, &h->tensor);
-  if (s != OK) border_raise(L, c, s);
-  border_charge(L, h);
-  lua_rawseti(L, table, number);
-}
-
-/* Pieces of `length` positions each, the last one shorter; one empty piece of
- * an empty axis. */
-static int push_pieces(lua_State *L, int dim, int64_t size, int64_t length) {
-  lua_newtable(L);
-  const int table = lua_gettop(L);
-  int64_t first = 0;
-  int64_t number = 0;
-  do {
-    const int64_t part = min_i64(length, size - first);
-    add_piece(L, table, ++number, OP_narrow, dim, first, part);
-    first += part;
-  } while (first < size);
-  return 1;
-}
-
-/* Pieces of the sizes in the table at 2. */
-static int push_parts(lua_State *L, const Tensor *x, int dim) {
-  const int64_t n = (int64_t)lua_rawlen(L, 2), size = x->shape.size[dim];
-  const Shape shape = x->shape;
-  int64_t sum = 0;
-  for (int64_t i = 1; i <= n; i++) {
-    lua_rawgeti(L, 2, i);
-    const int64_t part = args_whole(L, lua_gettop(L), "size");
-    lua_pop(L, 1);
-    if (part < 0 || part > size - sum) {
-      sum = -1;
-      break;
-    }
-    sum += part;
-  }
-  if (sum != size)
-    return border_error(L, E_SIZE, NULL,
-                        "the sizes do not add up to %I, dim %P of self %S",
-                        size, (int64_t)dim, SHAPE_ARG(&shape));
-  lua_newtable(L);
-  const int table = lua_gettop(L);
-  sum = 0;
-  for (int64_t i = 1; i <= n; i++) {
-    lua_rawgeti(L, 2, i);
-    const int64_t part = lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    add_piece(L, table, i, OP_narrow, dim, sum, part);
-    sum += part;
-  }
-  return 1;
-}
-
-static int64_t read_count(lua_State *L, const char *name) {
-  const int64_t k = args_whole(L, 2, name);
-  if (k < 1)
-    border_error(L, E_RANGE, NULL, "%A is %I; 1 or more is due", name, k);
-  return k;
-}
-
-/* x:split(k | {k1, k2, ..}, dim) */
-static int tensor_split(lua_State *L) {
-  const Tensor *x = begin_fact(L, "split", 3);
-  const int dim = read_dim(L, 3, x, 0);
-  const int64_t size = x->shape.size[dim];
-  if (lua_istable(L, 2)) return push_parts(L, x, dim);
-  return push_pieces(L, dim, size, read_count(L, "size"));
-}
-
-/* x:chunk(n, dim): at most n pieces, equal but for the last. */
-static int tensor_chunk(lua_State *L) {
-  const Tensor *x = begin_fact(L, "chunk", 3);
-  const int dim = read_dim(L, 3, x, 0);
-  const int64_t size = x->shape.size[dim], n = read_count(L, "chunks");
-  return push_pieces(L, dim, size, max_i64(1, ceil_div(size, n)));
-}
-
-/* x:unbind(dim): each position of an axis; the axis goes. */
-static int tensor_unbind(lua_State *L) {
-  const Tensor *x = begin_fact(L, "unbind", 2);
-  const int dim = read_dim(L, 2, x, 0);
-  const int64_t size = x->shape.size[dim];
-  lua_newtable(L);
-  const int table = lua_gettop(L);
-  for (int64_t i = 0; i < size; i++)
-    add_piece(L, table, i + 1, OP_select, dim, i, 1);
-  return 1;
-}
-
 /* ---- limits of dtypes ---- */
 
 static void set_integer(lua_State *L, const char *name, int64_t value) {
@@ -668,9 +567,6 @@ const luaL_Reg border_tensor_functions[] = {
     {"is_tensor", tensor_is_tensor},
     {"equal", tensor_equal},
     {"allclose", tensor_allclose},
-    {"split", tensor_split},
-    {"chunk", tensor_chunk},
-    {"unbind", tensor_unbind},
     {"finfo", tensor_finfo},
     {"iinfo", tensor_iinfo},
     {"set_printoptions", text_set_options},
@@ -710,8 +606,5 @@ const luaL_Reg border_tensor_methods[] = {
     {"new_ones", tensor_new_ones},
     {"new_empty", tensor_new_empty},
     {"new_full", tensor_new_full},
-    {"split", tensor_split},
-    {"chunk", tensor_chunk},
-    {"unbind", tensor_unbind},
     {"repr", text_repr},
     {NULL, NULL}};

@@ -25,6 +25,21 @@ static Status set_sizes(Context *c, const Param *p, const tensus_Value *v,
   return OK;
 }
 
+static Status set_wholes(Context *c, const Param *p, const tensus_Value *v,
+                         Arg *a) {
+  if (v->kind == TENSUS_INTEGER) {
+    *a = arg_integer(v->u.i);
+    return OK;
+  }
+  if (v->kind != TENSUS_SIZES || v->len > INT32_MAX ||
+      (v->len > 0 && v->u.sizes == NULL))
+    return fail(c, E_TYPE, "%A wants a whole number or several", p->name);
+  a->kind = ARG_WHOLES;
+  a->count = (int)v->len;
+  a->wholes = v->u.sizes;
+  return OK;
+}
+
 static Status set_text(Context *c, const Param *p, const tensus_Value *v,
                        Arg *a) {
   if (v->kind != TENSUS_STRING || v->u.s == NULL)
@@ -116,6 +131,7 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
   case PARAM_SHAPE:
   case PARAM_SHAPE_TABLE:
   case PARAM_PAIR: return set_sizes(s->c, p, v, a);
+  case PARAM_WHOLES: return set_wholes(s->c, p, v, a);
   case PARAM_TEXT:
   case PARAM_CHOICE:
   case PARAM_DTYPE:
@@ -254,6 +270,30 @@ static Status call(Context *c, OpId op, const Args *a, Tensor **made) {
   return status;
 }
 
+/* A row that gives a list: its tensors into *res one after the other, as far
+ * as there is room. */
+static Status call_list(tensus_State *s, OpId op, const Args *a,
+                        tensus_Value *res, int *nres) {
+  TensorList list;
+  const int room = nres != NULL ? *nres : 0;
+  int given = 0;
+  Status status = op_call_list(s->c, op, a, &list);
+  while (status == OK && given < room && given < list.count) {
+    tensus_Tensor *h = api_handle(s, NULL);
+    if (h == NULL) {
+      status = fail(s->c, E_MEMORY, "out of memory");
+      break;
+    }
+    h->tensor = list.at[given];
+    list.at[given] = NULL;
+    res[given++] = (tensus_Value){.kind = TENSUS_TENSOR, .u.t = h};
+  }
+  list_release(s->c, &list);
+  while (status != OK && given > 0) tensus_tensor_release(res[--given].u.t);
+  if (status == OK && nres != NULL) *nres = given;
+  return status;
+}
+
 static Status call_in_place(Context *c, OpId op, const Args *a,
                             Tensor **made) {
   if (a->at[0].kind != ARG_TENSOR)
@@ -283,6 +323,12 @@ tensus_Status tensus_op(tensus_State *s, const char *name,
   }
   if (status == OK)
     status = fill(s, op, args, nargs, options, noptions, list, &a);
+  if (status == OK && op_rows[op].results == RESULTS_MANY) {
+    s->c->depth = 0;
+    status = call_list(s, op, &a, res, nres);
+    ledger_free(&s->c->ledger, list, bytes);
+    return api_end(s, status);
+  }
   if (status == OK) {
     const int count = op_rows[op].results, room = nres != NULL ? *nres : 0;
     status = make_room(s, count < room ? count : room, &results);

@@ -7,8 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-static Run *const runs[OP_COUNT - POINT_COUNT] = {
-#define OP(name, ...) run_##name,
+/* By the column `results`. */
+static const union {
+  Run *few;
+  RunList *many;
+} runs[OP_COUNT - POINT_COUNT] = {
+#define FIELD_0 few
+#define FIELD_1 few
+#define FIELD_2 few
+#define FIELD_3 few
+#define FIELD_MANY many
+#define OP(name, kind, types, params, results, ...) \
+  {.FIELD_##results = run_##name},
 #include "rows/all.def"
 };
 
@@ -184,7 +194,7 @@ static Status call_scaled(Context *c, OpId op, const Args *a, bool in_place,
 static Status run_row(Context *c, OpId op, Args *a, const Inputs *in,
                       Tensor **made) {
   Status s = check_dtype(c, op, in);
-  if (s == OK) s = runs[op - POINT_COUNT](c, a, made);
+  if (s == OK) s = runs[op - POINT_COUNT].few(c, a, made);
   return s;
 }
 
@@ -226,6 +236,7 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   const Args *used = a;
   Inputs in;
   Status s;
+  assert(row->results <= MAX_RESULTS); /* MANY: op_call_list */
   for (int k = 0; k < row->results; k++) results[k] = NULL;
   enter(c, row->name);
   if (has_alpha(op, a)) {
@@ -248,6 +259,44 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   if (s != OK) release_all(c, made, 0, MADE);
   release_all(c, made, row->results, MADE);
   for (int k = 0; k < row->results; k++) results[k] = made[k];
+  leave(c);
+  return s;
+}
+
+/* ---- lists ---- */
+
+Status list_open(Context *c, int count, TensorList *list) {
+  *list = (TensorList){.count = count};
+  if (count == 0) return OK;
+  const size_t bytes = (size_t)count * sizeof *list->at;
+  list->at = ledger_alloc(&c->ledger, bytes);
+  if (list->at != NULL) {
+    memset(list->at, 0, bytes);
+    return OK;
+  }
+  list->count = 0;
+  return fail(c, E_MEMORY, "out of memory: a list of %d tensors", count);
+}
+
+void list_release(Context *c, TensorList *list) {
+  release_all(c, list->at, 0, list->count);
+  ledger_free(&c->ledger, list->at, (size_t)list->count * sizeof *list->at);
+  *list = (TensorList){0};
+}
+
+Status op_call_list(Context *c, OpId op, const Args *a, TensorList *list) {
+  const OpRow *row = &op_rows[op];
+  Args own;
+  Inputs in;
+  assert(row->results == RESULTS_MANY); /* else op_call */
+  *list = (TensorList){0};
+  enter(c, row->name);
+  memcpy(own.at, a->at, row->params * sizeof *own.at);
+  inputs_open(op, a, &in);
+  Status s = check_ready(c, op, &in);
+  if (s == OK) s = check_dtype(c, op, &in);
+  if (s == OK) s = runs[op - POINT_COUNT].many(c, &own, list);
+  if (s != OK) list_release(c, list);
   leave(c);
   return s;
 }

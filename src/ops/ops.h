@@ -24,6 +24,22 @@
  * every results[i] is NULL, nothing has changed, and c->failure tells. */
 Status op_call(Context *c, OpId op, const Args *a, Tensor **results);
 
+/* What a row with MANY results gives.
+ * at[0 .. count): one reference each, the holder's; the array is the ledger's
+ * is_one: the call gives its one tensor as such, not as a list */
+typedef struct TensorList {
+  int count;
+  bool is_one;
+  Tensor **at;
+} TensorList;
+
+/* The same as op_call for a row with MANY results: *list is the caller's, for
+ * list_release; empty on error. */
+Status op_call_list(Context *c, OpId op, const Args *a, TensorList *list);
+
+/* Drop what the list still holds (entries may be NULL), and its array. */
+void list_release(Context *c, TensorList *list);
+
 /* The form `op_`: the first result goes into a->at[0].tensor, converted to its
  * dtype and checked to have its shape; bumps its version; tracked as op_call.
  * E_LEAF for a leaf that requires grad while recording, E_OVERLAP,

@@ -13,8 +13,21 @@
 
 typedef Status Run(Context *c, Args *a, Tensor **r);
 
-#define OP(name, ...) Run run_##name;
+/* Of a row with MANY results: opens *list (list_open) and fills it; what is in
+ * it after an error is dropped by the caller. */
+typedef Status RunList(Context *c, Args *a, TensorList *list);
+
+/* By the column `results`. */
+#define RUN_0 Run
+#define RUN_1 Run
+#define RUN_2 Run
+#define RUN_3 Run
+#define RUN_MANY RunList
+#define OP(name, kind, types, params, results, ...) RUN_##results run_##name;
 #include "rows/all.def"
+
+/* *list of `count` entries, NULL each.  E_MEMORY. */
+Status list_open(Context *c, int count, TensorList *list);
 
 /* ---- pointwise.c ---- */
 

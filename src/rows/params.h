@@ -16,6 +16,7 @@
  *   INTEGER(name)      INTEGER_OR(name, k)
  *   NUMBER(name)       NUMBER_OR(name, k)     keep their subtype
  *   PAIR(name)         one whole number, or a table of two
+ *   WHOLES(name)       a whole number, or a table of any number of them
  *   TEXT(name)         a string
  *   DTYPE_(name)       a dtype's name
  *   O_...              the same as an option of the last table:
@@ -44,6 +45,7 @@
 #define NUMBER(name) {#name, PARAM_NUMBER, NEEDED, 0, NULL}
 #define NUMBER_OR(name, value) {#name, PARAM_NUMBER, MAY_LACK, value, NULL}
 #define PAIR(name) {#name, PARAM_PAIR, NEEDED, 0, NULL}
+#define WHOLES(name) {#name, PARAM_WHOLES, NEEDED, 0, NULL}
 #define TEXT(name) {#name, PARAM_TEXT, NEEDED, 0, NULL}
 #define DTYPE_(name) {#name, PARAM_DTYPE, NEEDED, 0, NULL}
 #define O_FLAG(name, value) {#name, PARAM_FLAG, OPTION, value, NULL}

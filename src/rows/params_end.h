@@ -16,6 +16,7 @@
 #undef NUMBER
 #undef NUMBER_OR
 #undef PAIR
+#undef WHOLES
 #undef TEXT
 #undef DTYPE_
 #undef O_FLAG

@@ -71,6 +71,7 @@ enum {
 #define R USES_R
 #define R2 USES_R2
 #define H USES_H
+#define MANY RESULTS_MANY
 #define INPLACE OP_INPLACE
 #define ONLY_INPLACE OP_ONLY_INPLACE
 #define HIDDEN OP_HIDDEN
@@ -130,7 +131,7 @@ const char *op_kind_name(OpKind kind) {
 const char *param_kind_name(ParamKind kind) {
   static const char *const names[] = {
       "tensor", "operand", "value",   "tensors", "dim",    "dims",
-      "shape",  "sizes",   "position", "integer", "number", "pair",
+      "shape",  "sizes",   "position", "integer", "number", "pair", "wholes",
       "string", "flag",    "choice",  "dtype",   "device", "generator"};
   return names[kind];
 }

@@ -44,6 +44,7 @@ typedef enum ParamKind {
   PARAM_INTEGER,
   PARAM_NUMBER,
   PARAM_PAIR,
+  PARAM_WHOLES, /* a whole number, or a table of any number of them */
   PARAM_TEXT,
   PARAM_FLAG,
   PARAM_CHOICE,
@@ -72,7 +73,12 @@ enum {
   OP_COMPARES = 32     /* result bool; numbers compare exactly */
 };
 
-enum { MAX_PARAMS = 12, MAX_INPUTS = 4, MAX_RESULTS = 4 };
+enum {
+  MAX_PARAMS = 12,
+  MAX_INPUTS = 4,
+  MAX_RESULTS = 4,
+  RESULTS_MANY = UINT8_MAX /* a list, as long as the call makes it */
+};
 
 typedef struct OpRow {
   const char *name;

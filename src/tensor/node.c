@@ -1,6 +1,7 @@
 /* node.c: nodes are written once and freed in any depth.
  *
- * A node is one block:  Node | inputs | sizes of inputs and results | args
+ * A node is one block:
+ *   Node | inputs | args | sizes of inputs and results | wholes of args
  */
 #include "tensor/node.h"
 
@@ -29,6 +30,9 @@ static Parts parts_of(const Call *call) {
   for (int k = 0; k < call->results; k++)
     if (call->result[k] != NULL) p.sizes += (size_t)call->result[k]->shape.rank;
   if (has_plain_args(call)) p.args = op_rows[call->op].params;
+  for (size_t k = 0; k < p.args; k++)
+    if (call->args->at[k].kind == ARG_WHOLES)
+      p.sizes += (size_t)call->args->at[k].count;
   return p;
 }
 
@@ -65,7 +69,7 @@ static void put_results(Node *n, const Call *call, int64_t **sizes) {
   }
 }
 
-static void put_args(Node *n, const Call *call, Arg *room) {
+static void put_args(Node *n, const Call *call, Arg *room, int64_t *wholes) {
   const OpRow *row = &op_rows[call->op];
   n->arg = room;
   for (int k = 0; k < row->params; k++) {
@@ -75,6 +79,11 @@ static void put_args(Node *n, const Call *call, Arg *room) {
       room[k].kind = ARG_NONE;
     else
       room[k] = *a;
+    if (room[k].kind != ARG_WHOLES) continue;
+    room[k].wholes = wholes;
+    if (a->count > 0)
+      memcpy(wholes, a->wholes, (size_t)a->count * sizeof *wholes);
+    wholes += a->count;
   }
 }
 
@@ -137,7 +146,7 @@ Status node_record(Context *c, const Call *call, Node **r) {
   int64_t *sizes = (int64_t *)(args + p.args);
   put_inputs(n, call, &sizes);
   put_results(n, call, &sizes);
-  if (p.args > 0) put_args(n, call, args);
+  if (p.args > 0) put_args(n, call, args, sizes);
   context_where(c, &n->source, &n->line);
   const Status s = save_all(c, n, call);
   if (s != OK) {

@@ -18,21 +18,24 @@ typedef enum ArgKind {
                   number of integer subtype */
   ARG_NUMBER,  /* number: a float */
   ARG_SIZES,   /* sizes: SHAPE, DIMS, PAIR; dims and positions count from 0 */
+  ARG_WHOLES,  /* wholes: a table of whole numbers, as long as it likes */
   ARG_TEXT,
   ARG_DEVICE,
   ARG_GENERATOR
 } ArgKind;
 
-/* Tensors, lists, texts, devices and generators are borrowed for the call. */
+/* Tensors, lists, wholes, texts, devices and generators are borrowed for the
+ * call. */
 typedef struct Arg {
   ArgKind kind;
-  int count; /* of a list, of sizes */
+  int count; /* of a list, of sizes, of wholes */
   union {
     Tensor *tensor;
     Tensor *const *list;
     int64_t integer;
     double number;
     int64_t sizes[MAX_RANK];
+    const int64_t *wholes;
     const char *text;
     Device *device;
     Philox *generator;
