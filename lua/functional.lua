@@ -10,8 +10,10 @@ local raw = require "tensus.raw"
 
 local functional = {}
 
-local function fail(level, message, ...)
-  error(message:format(...), level + 1)
+-- Raise at the line `level` calls up; the message begins with the op's name.
+local function fail(level, code, message, ...)
+  local op, text = message:format(...):match("^(%S+): (.*)$")
+  raw.fail(code, op, text, level + 1)
 end
 
 local function is_variable(x)
@@ -163,7 +165,7 @@ local known_grad = { argnums = true }
 
 local function check_options(name, options, known)
   for k in pairs(options or {}) do
-    if not known[k] then fail(4, "%s: unknown option %s", name, tostring(k)) end
+    if not known[k] then fail(4, "option", "%s: unknown option %s", name, tostring(k)) end
   end
   return options or {}
 end
@@ -174,7 +176,7 @@ local function value_and_grad(name, f, options)
     local t = trace(f, table.pack(...), argument_list(argnums))
     local y = t.results[1]
     if not is_variable(y) or #y.shape ~= 0 then
-      fail(2, "%s: the function must give a 0-d float tensor, not %s", name,
+      fail(2, "shape", "%s: the function must give a 0-d float tensor, not %s", name,
         ts.is_tensor(y) and tostring(y.shape) .. " " .. y.dtype or type(y))
     end
     local linked = is_linked(t, { y })
@@ -215,7 +217,7 @@ local function matching(name, tree, like)
   end
   map(tree, function(x) list[#list + 1] = x return x end)
   if #list ~= #points then
-    fail(3, "%s: %d tensors given for %d", name, #list, #points)
+    fail(3, "shape", "%s: %d tensors given for %d", name, #list, #points)
   end
   for i, x in ipairs(list) do
     if x.dtype ~= points[i].dtype and not x.requires_grad then
@@ -359,13 +361,14 @@ function functional.jacobian(f, x, options)
   for _, v in ipairs(variables(y)) do outputs = outputs + v:numel() end
   local mode = options.mode or "auto"
   if mode ~= "auto" and mode ~= "push" and mode ~= "pull" then
-    fail(2, "jacobian: mode is %s; one of auto|push|pull is due", tostring(mode))
+    fail(2, "option", "jacobian: mode is %s; one of auto|push|pull is due",
+      tostring(mode))
   end
   local linked = is_linked(t, variables(y))
   local pushes = mode == "push" or (mode == "auto" and inputs <= outputs)
   return map(y, function(one)
     if options.strict and not one.requires_grad then
-      fail(2, "jacobian: the result does not depend on x")
+      fail(2, "independent", "jacobian: the result does not depend on x")
     end
     local blocks = (pushes and columns or rows)(t, one, xs, linked)
     return fill_only(x, blocks)

@@ -65,8 +65,8 @@ static size_t live_bytes(const Context *c) {
 /* ---- opening and closing ---- */
 
 /* Where a node was made: the innermost Lua line. */
-static bool find_line(lua_State *L, lua_Debug *at) {
-  for (int level = 1; lua_getstack(L, level, at); level++) {
+static bool find_line(lua_State *L, int level, lua_Debug *at) {
+  for (; lua_getstack(L, level, at); level++) {
     lua_getinfo(L, "Sl", at);
     if (at->currentline > 0) return true;
   }
@@ -76,7 +76,7 @@ static bool find_line(lua_State *L, lua_Debug *at) {
 static void where(void *arg, char *source, size_t room, int *line) {
   const Border *b = arg;
   lua_Debug at;
-  if (b->running == NULL || !find_line(b->running, &at)) return;
+  if (b->running == NULL || !find_line(b->running, 1, &at)) return;
   *line = at.currentline;
   const size_t length = strlen(at.short_src);
   const size_t n = length < room ? length : room - 1;
@@ -428,21 +428,30 @@ static void note_failure(lua_State *L, Border *b, const lua_Debug *at) {
   if (at != NULL) memcpy(e->source, at->short_src, sizeof e->source);
 }
 
-int border_raise(lua_State *L, Context *c, Status s) {
-  assert(s != OK && s == c->failure.status);
-  (void)s;
-  lua_Debug at;
+/* Raise what c->failure says, at the line in `at` (NULL: none). */
+static int raise_at(lua_State *L, Context *c, const lua_Debug *at) {
   const Failure *f = &c->failure;
-  const bool has_line = find_line(L, &at);
-  note_failure(L, c->where_arg, has_line ? &at : NULL);
+  note_failure(L, c->where_arg, at);
   luaL_checkstack(L, 4, NULL);
-  if (has_line)
-    lua_pushfstring(L, "%s:%d: ", at.short_src, at.currentline);
+  if (at != NULL)
+    lua_pushfstring(L, "%s:%d: ", at->short_src, at->currentline);
   else
     lua_pushliteral(L, "");
   lua_pushfstring(L, "%s: %s", f->op != NULL ? f->op : "tensus", f->text);
   lua_concat(L, 2);
   return lua_error(L);
+}
+
+int border_raise(lua_State *L, Context *c, Status s) {
+  assert(s != OK && s == c->failure.status);
+  (void)s;
+  lua_Debug at;
+  return raise_at(L, c, find_line(L, 1, &at) ? &at : NULL);
+}
+
+int border_raise_at(lua_State *L, Context *c, int level) {
+  lua_Debug at;
+  return raise_at(L, c, find_line(L, level, &at) ? &at : NULL);
 }
 
 int border_raise_as(lua_State *L, const char *op, Status s) {

@@ -220,6 +220,9 @@ void border_free(lua_State *L, Handle *h, const char *source, int line);
  * Lua line.  Never returns. */
 int border_raise(lua_State *L, Context *c, Status s);
 
+/* The same, at the line of the function `level` calls up. */
+int border_raise_at(lua_State *L, Context *c, int level);
+
 /* The same, naming `op` instead (NULL: the one that begun). */
 int border_raise_as(lua_State *L, const char *op, Status s);
 

@@ -495,12 +495,34 @@ static int raw_reaches(lua_State *L) {
   return 1;
 }
 
+static Status status_of(lua_State *L, int arg) {
+  const char *name = luaL_checkstring(L, arg);
+  for (int s = OK + 1; s < STATUS_COUNT; s++)
+    if (strcmp(status_name((Status)s), name) == 0) return (Status)s;
+  assert(!"a code of status.def");
+  return E_STATE;
+}
+
+/* fail(code, op, text, level): raises as an op does, at the line of the
+ * function `level` calls up (1: the one that calls fail). */
+static int raw_fail(lua_State *L) {
+  static const char anchor = 0; /* keeps the text of `op` alive */
+  Context *c = border_begin(L, "fail");
+  const Status s = status_of(L, 1);
+  lua_pushvalue(L, 2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &anchor);
+  (void)fail(c, s, "%s", luaL_checkstring(L, 3));
+  c->failure.op = lua_tostring(L, 2);
+  return border_raise_at(L, c, (int)luaL_checkinteger(L, 4));
+}
+
 int raw_open(lua_State *L) {
   static const luaL_Reg functions[] = {{"push", raw_push},
+                                       {"fail", raw_fail},
                                        {"mark", raw_mark},
                                        {"reaches", raw_reaches},
                                        {NULL, NULL}};
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 4);
   for (const luaL_Reg *f = functions; f->name != NULL; f++) {
     border_function(L, f->func, 0);
     lua_setfield(L, -2, f->name);

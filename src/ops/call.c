@@ -303,14 +303,22 @@ Status op_call_list(Context *c, OpId op, const Args *a, TensorList *list) {
 
 /* ---- in place ---- */
 
+/* Is t a leaf that requires grad, or a view of one? */
+static bool is_of_leaf(const Tensor *t) {
+  const Node *n = t->node;
+  while (n != NULL && n->op != OP_LEAF && op_rows[n->op].kind == KIND_VIEW)
+    n = n->input[0].node;
+  return n != NULL && n->op == OP_LEAF;
+}
+
 static Status check_target(Context *c, const Tensor *t, bool records) {
   Status s = tensor_writable(c, t, "self");
   if (s != OK || !records) return s;
-  if (t->node != NULL && t->node->op == OP_LEAF)
+  if (is_of_leaf(t))
     return fail(c, E_LEAF,
-                "%A is a leaf that requires grad; wrap the update in "
+                "%A is %sa leaf that requires grad; wrap the update in "
                 "ts.no_grad",
-                "self");
+                "self", t->is_view ? "a view of " : "");
   if (t->is_view)
     return fail(c, E_VIEW,
                 "%A %S is a view: a tracked write into a view is not offered; "

@@ -25,7 +25,7 @@ static Status reshape_sizes(Context *c, const Tensor *x, const Arg *sizes,
   for (int i = 0; i < sizes->count; i++) {
     const int64_t n = s->size[i] = sizes->sizes[i];
     if (n == -1 && unknown >= 0)
-      return fail(c, E_AMBIGUOUS, "%A %S has more than one -1", "size",
+      return fail(c, E_TWO_UNKNOWNS, "%A %S has more than one -1", "size",
                   sizes->count, sizes->sizes);
     if (n < -1)
       return fail(c, E_SHAPE, "%A %S: a size is negative", "size",
