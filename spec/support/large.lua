@@ -32,6 +32,7 @@ local function filled() return { { 300, 700 } } end
 local rows = {
   place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
   diag_embed = one(300, 30),
+  nansum = reduction, nanmean = total, aminmax = reduction, diff = total,
   sum = reduction, mean = reduction, amax = reduction, amin = reduction,
   max = reduction, min = reduction, argmax = reduction, argmin = total,
   any = reduction, all = total, count_nonzero = total, logsumexp = reduction,

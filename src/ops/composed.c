@@ -2,28 +2,9 @@
  *
  * These functions run through op_call, so each row records itself.
  */
-#include <math.h>
-#include <string.h>
-
 #include "ops/run.h"
 
-/* ---- means, extremes ---- */
-
-Status run_mean(Context *c, Args *a, Tensor **r) {
-  Tensor *x = a->at[0].tensor, *sum = NULL;
-  bool gone[MAX_RANK];
-  Status s = check_dims(c, &a->at[1], x, gone);
-  if (s != OK) return s;
-  int64_t n = 1;
-  for (int i = 0; i < x->shape.rank; i++)
-    if (gone[i]) n *= x->shape.size[i];
-  if (a->at[3].kind == ARG_NONE && dtype_class(x->dtype) != CLASS_FLOAT)
-    a->at[3] = arg_integer(c->default_dtype);
-  s = op_call(c, OP_sum, a, &sum);
-  if (s == OK) s = op_with_number(c, OP_div, sum, (double)n, &r[0]);
-  tensor_release(c, sum);
-  return s;
-}
+/* ---- extremes ---- */
 
 static Status extreme(Context *c, OpId over_dim, OpId over_all, Args *a,
                       Tensor **r) {

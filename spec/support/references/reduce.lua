@@ -112,6 +112,8 @@ end
 
 local references = {
   groups = groups,
+  fold = fold,
+  total = total,
   rows = {
     sum = function(args, options)
       local a = args[1]
