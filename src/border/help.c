@@ -101,12 +101,71 @@ static void set_pointwise(lua_State *L, const OpRow *row) {
   lua_setfield(L, -2, "slopes");
 }
 
+/* ", name" or ", [name]"; options are left for add_options. */
+static void add_positional(luaL_Buffer *b, const OpRow *row) {
+  bool is_first = true;
+  for (int k = 0; k < row->params; k++) {
+    const Param *p = &row->param[k];
+    if (p->need == OPTION) continue;
+    if (!is_first) luaL_addstring(b, ", ");
+    is_first = false;
+    if (p->need == MAY_LACK) luaL_addchar(b, '[');
+    luaL_addstring(b, p->name);
+    if (p->kind == PARAM_SHAPE || p->kind == PARAM_DIMS)
+      luaL_addstring(b, "...");
+    if (p->need == MAY_LACK) luaL_addchar(b, ']');
+  }
+}
+
+static void add_option(lua_State *L, luaL_Buffer *b, const Param *p) {
+  luaL_addstring(b, p->name);
+  if (p->kind == PARAM_CHOICE) {
+    luaL_addchar(b, '=');
+    luaL_addstring(b, p->words);
+  } else if (push_default(L, p)) {
+    luaL_tolstring(L, -1, NULL);
+    lua_remove(L, -2);
+    lua_pushfstring(L, "=%s", lua_tostring(L, -1));
+    lua_remove(L, -2);
+    luaL_addvalue(b);
+  }
+}
+
+static void add_options(lua_State *L, luaL_Buffer *b, const OpRow *row) {
+  int n = 0;
+  for (int k = 0; k < row->params; k++) {
+    if (row->param[k].need != OPTION) continue;
+    luaL_addstring(b, n++ > 0                        ? ", "
+                      : row->param[0].need == OPTION ? "{"
+                                                     : ", {");
+    add_option(L, b, &row->param[k]);
+  }
+  if (n > 0) luaL_addchar(b, '}');
+}
+
+/* ts.name(arguments, {options}) */
+static void push_signature(lua_State *L, const OpRow *row) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "ts.");
+  luaL_addstring(&b, row->name);
+  if (row->flags & OP_ONLY_INPLACE) luaL_addchar(&b, '_');
+  luaL_addchar(&b, '(');
+  add_positional(&b, row);
+  add_options(L, &b, row);
+  luaL_addchar(&b, ')');
+  luaL_pushresult(&b);
+}
+
 static void push_row(lua_State *L, OpId op) {
   const OpRow *row = &op_rows[op];
   const ParamKind first = row->params > 0 ? row->param[0].kind : PARAM_TEXT;
   lua_createtable(L, 0, 20);
   set_text(L, "name", row->name);
   set_text(L, "kind", op_kind_name(row->kind));
+  set_text(L, "topic", row->topic);
+  push_signature(L, row);
+  lua_setfield(L, -2, "signature");
   set_text(L, "help", row->help);
   if (row->results == RESULTS_MANY)
     set_text(L, "results", "many");
@@ -161,48 +220,6 @@ static int ts_ops(lua_State *L) {
 
 /* ---- ts.help ---- */
 
-/* ", name" or ", [name]"; options are left for add_options. */
-static void add_positional(luaL_Buffer *b, const OpRow *row) {
-  bool is_first = true;
-  for (int k = 0; k < row->params; k++) {
-    const Param *p = &row->param[k];
-    if (p->need == OPTION) continue;
-    if (!is_first) luaL_addstring(b, ", ");
-    is_first = false;
-    if (p->need == MAY_LACK) luaL_addchar(b, '[');
-    luaL_addstring(b, p->name);
-    if (p->kind == PARAM_SHAPE || p->kind == PARAM_DIMS)
-      luaL_addstring(b, "...");
-    if (p->need == MAY_LACK) luaL_addchar(b, ']');
-  }
-}
-
-static void add_option(lua_State *L, luaL_Buffer *b, const Param *p) {
-  luaL_addstring(b, p->name);
-  if (p->kind == PARAM_CHOICE) {
-    luaL_addchar(b, '=');
-    luaL_addstring(b, p->words);
-  } else if (push_default(L, p)) {
-    luaL_tolstring(L, -1, NULL);
-    lua_remove(L, -2);
-    lua_pushfstring(L, "=%s", lua_tostring(L, -1));
-    lua_remove(L, -2);
-    luaL_addvalue(b);
-  }
-}
-
-static void add_options(lua_State *L, luaL_Buffer *b, const OpRow *row) {
-  int n = 0;
-  for (int k = 0; k < row->params; k++) {
-    if (row->param[k].need != OPTION) continue;
-    luaL_addstring(b, n++ > 0                        ? ", "
-                      : row->param[0].need == OPTION ? "{"
-                                                     : ", {");
-    add_option(L, b, &row->param[k]);
-  }
-  if (n > 0) luaL_addchar(b, '}');
-}
-
 static void add_dtypes(luaL_Buffer *b, const OpRow *row) {
   luaL_addstring(b, "; ");
   if (row->dtypes == SET_ALL)
@@ -223,13 +240,9 @@ static void push_row_help(lua_State *L, OpId op) {
   const OpRow *row = &op_rows[op];
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  luaL_addstring(&b, "ts.");
-  luaL_addstring(&b, row->name);
-  if (row->flags & OP_ONLY_INPLACE) luaL_addchar(&b, '_');
-  luaL_addchar(&b, '(');
-  add_positional(&b, row);
-  add_options(L, &b, row);
-  luaL_addstring(&b, ")\n  ");
+  push_signature(L, row);
+  luaL_addvalue(&b);
+  luaL_addstring(&b, "\n  ");
   luaL_addstring(&b, row->help);
   luaL_addstring(&b, "\n  ");
   luaL_addstring(&b, op_kind_name(row->kind));

@@ -33,6 +33,7 @@ static const struct {
     {"linalg", "tensus.linalg", false},
     {"tree", "tensus.tree", false},
     {"gradcheck", "tensus.gradcheck", false},
+    {"describe", "tensus.describe", false},
     {"value_and_grad", "tensus.functional", true},
     {"vjp", "tensus.functional", true},
     {"jvp", "tensus.functional", true},

@@ -93,6 +93,7 @@ const OpRow op_rows[OP_COUNT] = {
    lo,                                                                     \
    hi,                                                                     \
    name##_params,                                                          \
+   "pointwise",                                                            \
    help},
 #include "rows/pointwise.def"
 #define OP(name, kind, types, params, results, hidden, saves, gx, gy, gz, \
@@ -110,6 +111,7 @@ const OpRow op_rows[OP_COUNT] = {
    0,                                                                     \
    0,                                                                     \
    name##_params,                                                         \
+   TOPIC,                                                                 \
    help},
 #include "rows/all.def"
 };

@@ -92,6 +92,7 @@ typedef struct OpRow {
   uint8_t uses[3];    /* pointwise: letters of gx, gy, gz */
   double low, high;   /* pointwise: where gradient checks draw */
   const Param *param;
+  const char *topic; /* the file that the row stands in */
   const char *help;
 } OpRow;
 
