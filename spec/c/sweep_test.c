@@ -75,6 +75,15 @@ static const struct {
     {OP_view, "f2x3 {2,1,3}"},
     {OP_expand, "f2x1 {4,2,3}"},
     {OP_sum_to, "f2x3 {1,3}"},
+    {OP_unfold, "f2x5 1 3 2"},
+    {OP_unfold_add, "f2x2x3 {2,5} 1 3 2"},
+    {OP_as_strided, "f4x4 {2,3} {3,1} 1"},
+    {OP_as_strided_add, "f2x3 {9} {3,1} 1"},
+    {OP_unflatten, "f2x4 1 {2,2}"},
+    {OP_movedim, "f2x3 {0} {1}"},
+    {OP_diag, "f3"},
+    {OP_repeat_interleave, "f2x3 2 1"},
+    {OP_tile, "f2x3 {2,2}"},
     {OP_split, "f2x3 {1,0,2} 1"},
     {OP_chunk, "f2x3 2 1"},
     {OP_meshgrid, "[ f2 f3 ]"},
@@ -478,7 +487,7 @@ static Status forward_then(Case *k, GraphCall *reading) {
   const Philox generator = k->c->generator;
   failure_clear(&k->c->failure);
   k->c->ledger.fail_from = 0;
-  Status s = op_call(k->c, k->op, &k->a, y);
+  Status s = call_row(k, y);
   if (s == OK && has_graph(y[0])) s = seed_of(k, y[0], &seed);
   device_trim(&k->c->host);
   k->c->ledger.fail_from = from;
@@ -549,7 +558,7 @@ static void sweep_call(Context *c, OpId op, const char *text,
   Tensor *made[MAX_RESULTS] = {NULL};
   name_case(what, op, "call", form);
   case_open(&k, c, op, false, text, form);
-  const Status s = op_call(c, op, &k.a, made);
+  const Status s = call_row(&k, made);
   CHECK(s == OK, "%s has no arguments: %s", what, c->failure.text);
   const bool graph = s == OK && has_graph(made[0]);
   release_made(&k, made);

@@ -33,6 +33,13 @@ local rows = {
   place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
   diag_embed = one(300, 30),
   nansum = reduction, nanmean = total, aminmax = reduction, diff = total,
+  unfold_add = function() return { r(300, 350, 3), { 300, 352 }, 2, 3 } end,
+  as_strided_add = function()
+    return { r(300, 700), { 300, 700 }, { 350, 1 } }
+  end,
+  diag = one(400), trace = total,
+  tile = function() return { r(300, 350), { 2, 3 } } end,
+  repeat_interleave = function() return { r(300, 350), 3, 1 } end,
   sum = reduction, mean = reduction, amax = reduction, amin = reduction,
   max = reduction, min = reduction, argmax = reduction, argmin = total,
   any = reduction, all = total, count_nonzero = total, logsumexp = reduction,
@@ -114,7 +121,8 @@ local rows = {
 
 local computes_nothing = {
   detach = true, flatten = true, t = true, split = true, chunk = true,
-  unbind = true, meshgrid = true,
+  unbind = true, meshgrid = true, unflatten = true, expand_as = true,
+  movedim = true,
 }
 
 local function takes_floats(op)

@@ -285,7 +285,8 @@ static void read_flag(lua_State *L, int index, const char *name, Arg *arg) {
 }
 
 static void read_table(lua_State *L, int index, const Param *p, Arg *arg) {
-  const bool are_dims = p->kind == PARAM_DIMS;
+  const bool are_dims =
+      p->kind == PARAM_DIMS || p->kind == PARAM_DIMS_TABLE;
   if (!lua_istable(L, index))
     border_error(L, E_TYPE, NULL, "%A is %s; a table of sizes is due", p->name,
                  border_describe(L, index));
@@ -318,6 +319,15 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     break;
   case PARAM_LIST: /* args in a row are taken by read_param */
     read_list(L, index, (int)lua_rawlen(L, index), true, p->name, arg);
+    break;
+  case PARAM_DIMS_TABLE:
+    if (lua_type(L, index) == LUA_TNUMBER) {
+      arg->sizes[0] = read_size(L, index, true, p->name);
+      arg->kind = ARG_SIZES;
+      arg->count = 1;
+      break;
+    }
+    read_table(L, index, p, arg);
     break;
   case PARAM_DIMS:
   case PARAM_SHAPE:

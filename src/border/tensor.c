@@ -465,10 +465,6 @@ static int tensor_reshape_as(lua_State *L) {
   return push_sized_as(L, "reshape_as", OP_reshape);
 }
 
-static int tensor_expand_as(lua_State *L) {
-  return push_sized_as(L, "expand_as", OP_expand);
-}
-
 /* x:new_zeros(sizes, options): a row of create.def with the dtype and device
  * of x; the options of the row begin at param `dtype`. */
 static int push_new(lua_State *L, const char *name, OpId op, int dtype) {
@@ -601,7 +597,6 @@ const luaL_Reg border_tensor_methods[] = {
     {"type_as", tensor_type_as},
     {"view_as", tensor_view_as},
     {"reshape_as", tensor_reshape_as},
-    {"expand_as", tensor_expand_as},
     {"new_zeros", tensor_new_zeros},
     {"new_ones", tensor_new_ones},
     {"new_empty", tensor_new_empty},

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "grad/rules.h"
+#include "grad/rules_layout.h"
 #include "grad/slopes.h"
 #include "grad/transpose.h"
 #include "ops/pointwise.h"

@@ -128,6 +128,7 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
       return fail(s->c, E_TYPE, "%A wants a list of tensors", p->name);
     return set_list(s, p, v, list, a);
   case PARAM_DIMS:
+  case PARAM_DIMS_TABLE:
   case PARAM_SHAPE:
   case PARAM_SHAPE_TABLE:
   case PARAM_PAIR: return set_sizes(s->c, p, v, a);

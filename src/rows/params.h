@@ -10,6 +10,7 @@
  *   DIM(name)          one axis; DIM_OR(name, k): k (from 0) when left out;
  *                      DIM_OR_NONE(name): none
  *   DIMS(name)         an axis or a table of them; left out: none given
+ *   DIMS_TABLE(name)   an axis or a table of them, never in a row
  *   SHAPE(name)        sizes, in a row or in one table
  *   SHAPE_TABLE(name)  sizes, in one table only
  *   POSITION(name)     a place along an axis, from the caller's base
@@ -37,6 +38,8 @@
 #define DIM_OR(name, value) {#name, PARAM_DIM, MAY_LACK, value, NULL}
 #define DIM_OR_NONE(name) {#name, PARAM_DIM, MAY_LACK, NAN, NULL}
 #define DIMS(name) {#name, PARAM_DIMS, MAY_LACK, 0, NULL}
+#define DIMS_TABLE(name) {#name, PARAM_DIMS_TABLE, NEEDED, 0, NULL}
+#define DIMS_TABLE_OR_NONE(name) {#name, PARAM_DIMS_TABLE, MAY_LACK, 0, NULL}
 #define SHAPE(name) {#name, PARAM_SHAPE, NEEDED, 0, NULL}
 #define SHAPE_TABLE(name) {#name, PARAM_SHAPE_TABLE, NEEDED, 0, NULL}
 #define POSITION(name) {#name, PARAM_POSITION, NEEDED, 0, NULL}

@@ -8,6 +8,8 @@
 #undef DIM_OR
 #undef DIM_OR_NONE
 #undef DIMS
+#undef DIMS_TABLE
+#undef DIMS_TABLE_OR_NONE
 #undef SHAPE
 #undef SHAPE_TABLE
 #undef POSITION

@@ -1,0 +1,83 @@
+/* rules_layout.c: see rules_layout.h. */
+#include "grad/rules_layout.h"
+
+static int64_t integer_at(const Tape *t, int k) {
+  return args_integer(t->node->op, (const Args *)t->node->arg, k);
+}
+
+/* ---- windows ---- */
+
+Tensor *unfold_back(Tape *t, Tensor *g) {
+  const Input *x = &t->node->input[0];
+  Args a = tape_args(OP_unfold_add);
+  a.at[0] = arg_tensor(g);
+  a.at[1] = arg_sizes(x->rank, x->size);
+  for (int k = 1; k <= 3; k++) a.at[k + 1] = arg_integer(integer_at(t, k));
+  return tape_call(t, OP_unfold_add, &a);
+}
+
+Tensor *unfold_add_back(Tape *t, Tensor *g) {
+  Args a = tape_args(OP_unfold);
+  a.at[0] = arg_tensor(g);
+  for (int k = 1; k <= 3; k++) a.at[k] = arg_integer(integer_at(t, k + 1));
+  return tape_call(t, OP_unfold, &a);
+}
+
+/* ---- free strides ---- */
+
+/* x at places of `size` elements in a row: sizes are those of x. */
+static Tensor *lay(Tape *t, Tensor *x, int64_t size, const Arg *strides,
+                   int64_t offset) {
+  Args a = tape_args(OP_as_strided_add);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(1, &size);
+  a.at[2] = *strides;
+  a.at[3] = arg_integer(offset);
+  return tape_call(t, OP_as_strided_add, &a);
+}
+
+static Tensor *see(Tape *t, Tensor *x, int rank, const int64_t *size,
+                   const Arg *strides, int64_t offset) {
+  x = tape_unary(t, OP_contiguous, x);
+  if (x == NULL) return NULL;
+  Args a = tape_args(OP_as_strided);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(rank, size);
+  a.at[2] = *strides;
+  a.at[3] = arg_integer(x->offset + offset);
+  return tape_call(t, OP_as_strided, &a);
+}
+
+/* How the operand lay; its values are not read, so they may have changed. */
+typedef struct Lie {
+  int64_t storage; /* elements */
+  int64_t offset;
+  Arg strides;
+} Lie;
+
+static Lie lie_of(const Tape *t) {
+  const Tensor *x = t->node->saved[SAVED_X].tensor;
+  return (Lie){(int64_t)(x->storage->bytes / dtype_bytes(x->dtype)), x->offset,
+               arg_sizes(x->shape.rank, x->shape.stride)};
+}
+
+/* Through the whole storage: what self does not hold gets lost. */
+Tensor *as_strided_back(Tape *t, Tensor *g) {
+  const Input *x = &t->node->input[0];
+  const Lie lie = lie_of(t);
+  Tensor *all = lay(t, g, lie.storage, &t->node->arg[2], integer_at(t, 3));
+  return see(t, all, x->rank, x->size, &lie.strides, lie.offset);
+}
+
+Tensor *as_strided_push(Tape *t, Tensor *tx) {
+  const Arg *size = &t->node->arg[1];
+  const Lie lie = lie_of(t);
+  Tensor *all = lay(t, tx, lie.storage, &lie.strides, lie.offset);
+  return see(t, all, size->count, size->sizes, &t->node->arg[2],
+             integer_at(t, 3));
+}
+
+Tensor *as_strided_add_back(Tape *t, Tensor *g) {
+  const Input *x = &t->node->input[0];
+  return see(t, g, x->rank, x->size, &t->node->arg[2], integer_at(t, 3));
+}
