@@ -65,8 +65,10 @@ static void read_number(lua_State *L, int index, const char *name, Arg *arg) {
 static void read_boolean(lua_State *L, int index, Arg *arg) {
   Context *c = border_context(L);
   const bool value = lua_toboolean(L, index);
+  const char *op = c->failure.op; /* the caller's, not ours */
   Handle *h = border_push(L);
   const Status s = op_scalar(c, &c->host, DTYPE_BOOL, value, &h->tensor);
+  c->failure.op = op;
   if (s != OK) border_raise(L, c, s);
   arg->kind = ARG_TENSOR;
   arg->tensor = h->tensor;
