@@ -57,6 +57,27 @@ local rows = {
   index_add = function()
     return { r(300, 700), 1, positions(300, 400), r(400, 700) }
   end,
+  masked_select = function() return { r(300, 700), r(300, 700):gt(0) } end,
+  masked_scatter = function()
+    return { r(300, 700), r(300, 700):gt(0), r(210000) }
+  end,
+  nonzero = function() return { r(300, 700):gt(1) } end,
+  scatter = function()
+    return { r(300, 700), 1, positions(300, 290, 700), r(290, 700) }
+  end,
+  index_copy = function()
+    return { r(300, 700), 1, positions(300, 400), r(400, 700) }
+  end,
+  index_fill = function() return { r(300, 700), 1, positions(300, 200), 0.5 } end,
+  take = function() return { r(300, 700), positions(210000, 400, 300) } end,
+  take_along_dim = function()
+    return { r(300, 700), positions(700, 1, 600), 2 }
+  end,
+  put = function()
+    return { r(300, 700), positions(210000, 90000), r(90000) }
+  end,
+  embedding = function() return { positions(900, 2000), r(900, 70) } end,
+  segment_sum = function() return { r(3000, 70), positions(90, 3000), 90 } end,
   dropout = function()
     return { r(300, 700), 0.5, { generator = ts.generator(3) } }
   end,

@@ -73,6 +73,29 @@ static bool wants_grad(OpId op, const Args *a) {
   return false;
 }
 
+/* The columns of the matrix in h, on top, in its place: a result each. */
+static int push_columns(lua_State *L, Border *b, Handle *h) {
+  Tensor *matrix = h->tensor;
+  const int first = lua_gettop(L), count = (int)matrix->shape.size[1];
+  luaL_checkstack(L, MAX_RANK + LUA_MINSTACK, "too many results");
+  for (int k = 0; k < count; k++) {
+    Handle *column = border_push(L);
+    Args a;
+    a.at[0] = arg_tensor(matrix);
+    a.at[1] = arg_integer(1);
+    a.at[2] = arg_integer(k);
+    const Status s = border_call(L, OP_select, &a, &column->tensor);
+    if (s != OK) return border_raise(L, b->context, s);
+    border_note(L, b, column);
+  }
+  lua_remove(L, first);
+  return count;
+}
+
+static bool wants_columns(OpId op, const Args *a) {
+  return op == OP_nonzero && args_integer(op, a, 1) != 0;
+}
+
 /* One result: what nearly every row gives. */
 static int call_one(lua_State *L, Border *b, OpId op, const Args *a, int top) {
   Context *c = b->context;
@@ -84,7 +107,7 @@ static int call_one(lua_State *L, Border *b, OpId op, const Args *a, int top) {
   if (s != OK) return border_raise(L, c, s);
   if (h->tensor->refs > 1 && push_operand(L, top, h)) return 1;
   border_note(L, b, h);
-  return 1;
+  return wants_columns(op, a) ? push_columns(L, b, h) : 1;
 }
 
 /* Several: those that the call does not give are left out. */

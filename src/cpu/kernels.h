@@ -23,6 +23,9 @@
   SLOT(bool, scatter, const Pick *)                           \
   SLOT(bool, scatter_add, const Pick *)                       \
   SLOT(int64_t, find_outside, const Pick *, int64_t, int64_t) \
+  SLOT(size_t, mask_room, const Masked *)                     \
+  SLOT(int64_t, mask_count, const Masked *)                   \
+  SLOT(bool, mask_move, const Masked *)                       \
   SLOT(size_t, product_room, const Product *)                 \
   SLOT(bool, product, const Product *)                        \
   SLOT(size_t, conv_room, const Conv2d *)                     \

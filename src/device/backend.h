@@ -143,6 +143,29 @@ typedef struct Pick {
   int64_t base;
 } Pick;
 
+/* ---- masks: mask.c, mask.cu ---- */
+
+typedef enum MaskWhat { MASK_PLACES, MASK_TAKE, MASK_PUT } MaskWhat;
+
+/* Over the space `size`, which may be empty, with k counting the true elements
+ * of `mask` in row-major order:
+ *   places  dense[k axes + a] = base + the position of the element along a; i64
+ *   take    dense[k] = data[element]
+ *   put     data[element] = dense[k]
+ * mask_count tells how many there are (-1: the stop flag was seen) and leaves
+ * in scratch what mask_move needs.  Waits. */
+typedef struct Masked {
+  MaskWhat what;
+  int axes;
+  int64_t size[MAX_RANK];
+  const char *mask; /* bool */
+  Dtype dtype;      /* of data and dense */
+  char *data, *dense; /* dense: contiguous */
+  int64_t mask_stride[MAX_RANK], data_stride[MAX_RANK];
+  int64_t base;
+  void *scratch;
+} Masked;
+
 /* ---- products: gemm.c, gemm.cu ---- */
 
 /* c (batch, m, n) = a (batch, m, k) b (batch, k, n); any strides >= 0; k may
@@ -313,6 +336,10 @@ struct Backend {
   /* Place of the first zero (or, `negative`, of the first element below 0) of
    * an integer leaf over m->size (m->src); -1 for none.  Waits. */
   int64_t (*find_bad)(Backend *b, const Move *m, bool negative);
+
+  size_t (*mask_room)(Backend *b, const Masked *m);
+  int64_t (*mask_count)(Backend *b, const Masked *m);
+  bool (*mask_move)(Backend *b, const Masked *m);
 
   size_t (*product_room)(Backend *b, const Product *p);
   bool (*product)(Backend *b, const Product *p);

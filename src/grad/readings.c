@@ -11,6 +11,7 @@
 
 #include "grad/rules.h"
 #include "grad/rules_layout.h"
+#include "grad/rules_position.h"
 #include "grad/slopes.h"
 #include "grad/transpose.h"
 #include "ops/pointwise.h"

@@ -91,8 +91,7 @@ Tensor *slice_back(Tape *t, Tensor *g) {
   return slice_at(t, g, dim, first, first + (x->size[dim] - 1) * step, step);
 }
 
-/* x cut, or filled up with zeros, to `size` positions of dim. */
-static Tensor *fit_axis(Tape *t, Tensor *x, int dim, int64_t size) {
+Tensor *fit_axis(Tape *t, Tensor *x, int dim, int64_t size) {
   if (t->status != OK || x->shape.size[dim] == size) return x;
   if (x->shape.size[dim] > size) return slice_at(t, x, dim, 0, size - 1, 1);
   int64_t sizes[MAX_RANK];

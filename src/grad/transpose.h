@@ -35,6 +35,9 @@ Tensor *conv_t_weight(Tape *t, Tensor *g);
 Tensor *conv_w_x(Tape *t, Tensor *g);
 Tensor *conv_w_y(Tape *t, Tensor *g);
 
+/* x cut, or filled up with zeros, to `size` positions of dim. */
+Tensor *fit_axis(Tape *t, Tensor *x, int dim, int64_t size);
+
 /* x as a reduction of the node left it, with the reduced axes put back as
  * size 1 (sizes of input 0). */
 Tensor *keep_axes(Tape *t, Tensor *x);

@@ -338,6 +338,18 @@ static Status cast_tracked(Context *c, const Tensor *target, Tensor **made) {
   return OK;
 }
 
+/* Only some places of the target change: no copy of the others is made. */
+static Status run_at_places(Context *c, const Call *call, Args *a,
+                            const Inputs *in, Tensor *target, Tensor **made,
+                            Node **n, bool records) {
+  Status s = records ? node_record(c, call, n) : OK;
+  if (s != OK) return s;
+  made[0] = tensor_share(target);
+  s = run_row(c, call->op, a, in, made);
+  assert(s != OK || made[0] == target);
+  return s;
+}
+
 /* A row that is not pointwise, into the target: the record is made before the
  * target is written, so that a failure leaves it as it was.  Rows that work in
  * place only write by themselves and rewrite no argument; or they are composed
@@ -391,9 +403,12 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
   Tensor *results[MADE] = {target};
   const Call call = {op, &own, in.count, 1, row->hidden, in.at, results,
                      made + row->results};
+  const bool is_composed = tracks && row->kind == KIND_COMPOSED;
   if (op_is_pointwise(op)) {
     if (records) s = node_record(c, &call, &n);
     if (s == OK) s = pointwise_call(c, op, &own, target, NULL);
+  } else if ((row->flags & OP_AT_PLACES) != 0 && !is_composed) {
+    s = run_at_places(c, &call, &own, &in, target, made, &n, records);
   } else {
     s = run_into(c, &call, &own, &in, target, made, &n, records);
   }

@@ -29,8 +29,7 @@ int64_t index_value(Context *c, const Tensor *index, int64_t at) {
 
 /* The space of a pick and what walks it. */
 static void pick_space(Pick *p, const Shape *space, int along) {
-  p->axes = space->rank;
-  p->along = along;
+  *p = (Pick){.axes = space->rank, .along = along};
   memcpy(p->size, space->size, sizeof p->size);
 }
 
@@ -116,26 +115,58 @@ done:
   return s;
 }
 
-/* A copy of self with `source` added at p.index: shared by both adders.  The
- * pick has its space and the strides of index and source; base too. */
-static Status add_at(Context *c, Pick *p, const Tensor *self,
-                     const Tensor *index, Tensor *source, Tensor **r) {
-  Tensor *out = NULL;
-  Backend *b = tensor_backend(self);
-  Status s =
-      tensor_new(c, tensor_device(self), self->dtype, &self->shape, &out);
-  if (s == OK) s = move_into(c, out, self);
-  if (s == OK && source->count > 0 && index->count > 0) {
-    p->dtype = self->dtype;
-    p->data = tensor_data(out);
-    p->other = tensor_data(source);
-    p->index = tensor_data(index);
-    pick_strides(p->data_stride, out);
-    s = check_inside(c, p, self, index);
-    if (s == OK) s = check_done(c, b->scatter_add(b, p));
+typedef bool PickSlot(Backend *b, const Pick *p);
+
+Status isolate(Context *c, Tensor *t, const Tensor *target, Tensor **r) {
+  Tensor *own = NULL;
+  if (!tensor_overlaps(t, target)) {
+    *r = tensor_share(t);
+    return OK;
   }
+  Status s = tensor_new(c, tensor_device(t), t->dtype, &t->shape, &own);
+  if (s == OK) s = move_into(c, own, t);
+  if (s == OK) *r = own;
+  else tensor_release(c, own);
+  return s;
+}
+
+Status open_target(Context *c, const Tensor *self, const Shape *space,
+                   Tensor **r) {
+  Tensor *out = NULL;
+  if (*r != NULL && shape_same(space, &self->shape)) return OK;
+  if (*r != NULL)
+    return fail(c, E_SHAPE, "self %S would have to stretch to %S",
+                SHAPE_ARG(&self->shape), SHAPE_ARG(space));
+  Status s = tensor_new(c, tensor_device(self), self->dtype, space, &out);
+  if (s == OK) s = move_into(c, out, self);
   if (s == OK) *r = out;
   else tensor_release(c, out);
+  return s;
+}
+
+/* Into what open_target gives, `source` at the positions, by `slot`.  The pick
+ * has its space, its base and the strides of index; source has that space. */
+static Status write_at(Context *c, Pick *p, const Tensor *self, Tensor *index,
+                       Tensor *source, PickSlot *slot, Tensor **r) {
+  Tensor *from = NULL, *at = NULL;
+  const bool is_empty = source->count == 0 || index->count == 0;
+  p->dtype = self->dtype;
+  p->index = tensor_data(index);
+  Status s = is_empty ? OK : check_inside(c, p, self, index);
+  if (s == OK) s = open_target(c, self, &self->shape, r);
+  if (s != OK || is_empty) return s;
+  s = isolate(c, source, *r, &from);
+  if (s == OK) s = isolate(c, index, *r, &at);
+  if (s == OK) {
+    p->data = tensor_data(*r);
+    p->other = tensor_data(from);
+    p->index = tensor_data(at);
+    pick_strides(p->data_stride, *r);
+    pick_strides(p->other_stride, from);
+    s = check_done(c, slot(tensor_backend(self), p));
+  }
+  tensor_release(c, from);
+  tensor_release(c, at);
   return s;
 }
 
@@ -145,27 +176,74 @@ static Status check_source(Context *c, const Tensor *self,
   return s != OK ? s : check_same_dtype(c, "self", self, "source", source);
 }
 
-Status run_scatter_add(Context *c, Args *a, Tensor **r) {
-  Tensor *self = a->at[0].tensor, *source = a->at[3].tensor, *index = NULL;
-  int dim = 0;
-  Pick p;
-  Status s = pick_dim(c, a, self, &dim);
-  if (s == OK) s = check_source(c, self, source);
-  if (s == OK) s = check_covers(c, "self", self, a->at[2].tensor, dim);
-  if (s == OK) s = check_covers(c, "source", source, a->at[2].tensor, -1);
+/* A number as a tensor of rank 0 that `self` may hold. */
+static Status number_like(Context *c, const Tensor *self, const Arg *number,
+                          Tensor **r) {
+  const Shape rank0 = {0};
+  Tensor *one = NULL;
+  Status s = check_fits(c, "source", number, self->dtype);
   if (s == OK)
-    s = index_plain(c, "index", a->at[2].tensor, tensor_device(self), &index);
-  if (s != OK) return s;
-  pick_space(&p, &index->shape, dim);
-  p.base = c->failure.base;
-  pick_strides(p.other_stride, source);
-  pick_strides(p.index_stride, index);
-  s = add_at(c, &p, self, index, source, &r[0]);
-  tensor_release(c, index);
+    s = tensor_new(c, tensor_device(self), self->dtype, &rank0, &one);
+  if (s == OK) s = fill_with(c, one, number);
+  if (s == OK) *r = one;
+  else tensor_release(c, one);
   return s;
 }
 
-/* ---- index_select and index_add: index is a vector ---- */
+/* The source of a scatter in the sizes of `index`: a part of a tensor, or one
+ * element for all. */
+static Status scatter_source(Context *c, const Arg *source, const Tensor *self,
+                             const Tensor *index, Tensor **r) {
+  Tensor *one = NULL;
+  Status s = OK;
+  if (source->kind != ARG_TENSOR)
+    s = number_like(c, self, source, &one);
+  else
+    s = check_source(c, self, source->tensor);
+  if (s != OK) return s;
+  Tensor *from = one != NULL ? one : source->tensor;
+  Shape part = index->shape; /* of rank 0: steps of 0 */
+  memset(part.stride, 0, sizeof part.stride);
+  if (from->shape.rank > 0) {
+    s = check_covers(c, "source", from, index, -1);
+    memcpy(part.stride, from->shape.stride, sizeof part.stride);
+  }
+  if (s == OK) s = tensor_view(c, from, &part, from->offset, r);
+  tensor_release(c, one);
+  return s;
+}
+
+/* Shared by the rows that write at one index per element. */
+static Status scatter_by(Context *c, Args *a, PickSlot *slot, Tensor **r) {
+  Tensor *self = a->at[0].tensor, *index = NULL, *source = NULL;
+  int dim = 0;
+  Pick p;
+  Status s = pick_dim(c, a, self, &dim);
+  if (s == OK) s = check_covers(c, "self", self, a->at[2].tensor, dim);
+  if (s == OK)
+    s = scatter_source(c, &a->at[3], self, a->at[2].tensor, &source);
+  if (s == OK)
+    s = index_plain(c, "index", a->at[2].tensor, tensor_device(self), &index);
+  if (s == OK) {
+    pick_space(&p, &index->shape, dim);
+    p.base = c->failure.base;
+    pick_strides(p.index_stride, index);
+    s = write_at(c, &p, self, index, source, slot, &r[0]);
+  }
+  tensor_release(c, index);
+  tensor_release(c, source);
+  return s;
+}
+
+Status run_scatter(Context *c, Args *a, Tensor **r) {
+  return scatter_by(c, a, tensor_backend(a->at[0].tensor)->scatter, r);
+}
+
+Status run_scatter_add(Context *c, Args *a, Tensor **r) {
+  return scatter_by(c, a, tensor_backend(a->at[0].tensor)->scatter_add, r);
+}
+
+/* ---- rows whose index is a vector ---- */
 
 static Status check_vector(Context *c, const Tensor *index) {
   return check_rank(c, "index", index, 0, 1);
@@ -209,9 +287,10 @@ Status run_index_select(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
-Status run_index_add(Context *c, Args *a, Tensor **r) {
-  Tensor *self = a->at[0].tensor, *source = a->at[3].tensor;
-  Tensor *index = NULL, *scaled = NULL;
+/* Shared by index_copy and index_add; `source` may be scaled by then. */
+static Status copy_by(Context *c, Args *a, Tensor *source, PickSlot *slot,
+                      Tensor **r) {
+  Tensor *self = a->at[0].tensor, *index = NULL;
   int dim = 0;
   Pick p;
   Status s = pick_dim(c, a, self, &dim);
@@ -225,21 +304,33 @@ Status run_index_add(Context *c, Args *a, Tensor **r) {
                 SHAPE_ARG(&source->shape), SHAPE_ARG(&self->shape),
                 SHAPE_ARG(&a->at[2].tensor->shape), SHAPE_ARG(&want));
   s = index_plain(c, "index", a->at[2].tensor, tensor_device(self), &index);
-  if (s == OK && a->at[4].kind != ARG_NONE) {
+  if (s == OK) {
+    pick_space(&p, &source->shape, dim);
+    p.base = c->failure.base;
+    vector_strides(&p, dim);
+    s = write_at(c, &p, self, index, source, slot, &r[0]);
+  }
+  tensor_release(c, index);
+  return s;
+}
+
+Status run_index_copy(Context *c, Args *a, Tensor **r) {
+  Backend *b = tensor_backend(a->at[0].tensor);
+  return copy_by(c, a, a->at[3].tensor, b->scatter, r);
+}
+
+Status run_index_add(Context *c, Args *a, Tensor **r) {
+  Backend *b = tensor_backend(a->at[0].tensor);
+  Tensor *source = a->at[3].tensor, *scaled = NULL;
+  Status s = OK;
+  if (a->at[4].kind != ARG_NONE) {
     Args product;
     product.at[0] = arg_tensor(source);
     product.at[1] = a->at[4];
     s = pointwise_call(c, OP_mul, &product, NULL, &scaled);
     source = scaled;
   }
-  if (s == OK) {
-    pick_space(&p, &source->shape, dim);
-    p.base = c->failure.base;
-    pick_strides(p.other_stride, source);
-    vector_strides(&p, dim);
-    s = add_at(c, &p, self, index, source, &r[0]);
-  }
-  tensor_release(c, index);
+  if (s == OK) s = copy_by(c, a, source, b->scatter_add, r);
   tensor_release(c, scaled);
   return s;
 }

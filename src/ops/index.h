@@ -1,4 +1,4 @@
-/* index.h: index tensors, for the files of this floor that read positions. */
+/* index.h: what the rows share that read and write at positions. */
 #ifndef TENSUS_OPS_INDEX_H
 #define TENSUS_OPS_INDEX_H
 
@@ -10,5 +10,14 @@ Status index_plain(Context *c, const char *name, Tensor *index, Device *d,
 
 /* Element number `at` of a contiguous i64 tensor. */
 int64_t index_value(Context *c, const Tensor *index, int64_t at);
+
+/* t itself, or a copy where it would be read while `target` is written. */
+Status isolate(Context *c, Tensor *t, const Tensor *target, Tensor **r);
+
+/* What a row AT_PLACES writes into: *r where it works in place, else a new
+ * copy of self, stretched to `space`.  E_SHAPE: in place, and self would have
+ * to stretch. */
+Status open_target(Context *c, const Tensor *self, const Shape *space,
+                   Tensor **r);
 
 #endif

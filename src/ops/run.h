@@ -4,6 +4,8 @@
  * r[0 .. results + hidden) to new references on success and leaves them NULL
  * on error.  It may rewrite *a: dims and positions resolved, defaults filled
  * in; that is what the record keeps.  It does not record.
+ * Rows with the flag AT_PLACES, in place: r[0] comes as self, shared, and is
+ * written after all checks, as if every operand had been copied first.
  * Must not know: Lua, derivatives.
  */
 #ifndef TENSUS_RUN_H

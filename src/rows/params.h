@@ -24,6 +24,7 @@
  *     O_FLAG(name, 0|1)  O_NUMBER(name, k)  O_INTEGER(name, k)  O_V(name, k)
  *     O_PAIR(name, k)    one whole number, or a table of two
  *     O_DIM(name, k)     one axis; k counts from 0
+ *     O_POSITION(name)   a place along an axis; none when left out
  *     O_CHOICE(name, "first|second")   the first is the default
  *     O_TENSOR(name)  O_DTYPE  O_DEVICE  O_GRAD  O_GENERATOR
  *
@@ -54,6 +55,7 @@
 #define O_FLAG(name, value) {#name, PARAM_FLAG, OPTION, value, NULL}
 #define O_NUMBER(name, value) {#name, PARAM_NUMBER, OPTION, value, NULL}
 #define O_DIM(name, value) {#name, PARAM_DIM, OPTION, value, NULL}
+#define O_POSITION(name) {#name, PARAM_POSITION, OPTION, NAN, NULL}
 #define O_INTEGER(name, value) {#name, PARAM_INTEGER, OPTION, value, NULL}
 #define O_V(name, value) {#name, PARAM_VALUE, OPTION, value, NULL}
 #define O_PAIR(name, value) {#name, PARAM_PAIR, OPTION, value, NULL}

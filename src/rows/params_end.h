@@ -25,6 +25,7 @@
 #undef O_NUMBER
 #undef O_DIM
 #undef O_INTEGER
+#undef O_POSITION
 #undef O_V
 #undef O_PAIR
 #undef O_CHOICE

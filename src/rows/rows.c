@@ -76,6 +76,7 @@ enum {
 #define ONLY_INPLACE OP_ONLY_INPLACE
 #define HIDDEN OP_HIDDEN
 #define PROMOTE OP_PROMOTE
+#define AT_PLACES OP_AT_PLACES
 
 const OpRow op_rows[OP_COUNT] = {
 #define POINT(name, kind, arity, types, value, gx, gy, gz, lo, hi, params, \

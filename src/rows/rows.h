@@ -71,7 +71,8 @@ enum {
   OP_HIDDEN = 4,       /* not offered to scripts */
   OP_PROMOTE = 8,      /* tensors become one dtype */
   OP_FLOAT_PLUS = 16,  /* integers and bool first become the default float */
-  OP_COMPARES = 32     /* result bool; numbers compare exactly */
+  OP_COMPARES = 32,    /* result bool; numbers compare exactly */
+  OP_AT_PLACES = 64    /* name_ writes into its target, where it must, alone */
 };
 
 enum {
