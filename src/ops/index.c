@@ -42,7 +42,9 @@ static Status check_inside(Context *c, const Pick *p, const Tensor *self,
                            const Tensor *index) {
   const int64_t limit = self->shape.size[p->along];
   Backend *b = tensor_backend(self);
-  const int64_t bad = b->find_outside(b, p, limit, INT64_MIN);
+  /* Nothing is passed over: a position that is inside is ignored. */
+  const int64_t bad =
+      limit > 0 ? b->find_outside(b, p, limit, p->base) : 0;
   if (bad < 0) return OK;
   int64_t rest = bad, at = 0; /* the place in the index tensor itself */
   for (int i = p->axes - 1; i >= 0; i--) {
@@ -349,7 +351,7 @@ Status run_one_hot(Context *c, Args *a, Tensor **r) {
   p.index = tensor_data(labels);
   Backend *b = tensor_backend(labels);
   const int64_t bad =
-      x->count > 0 ? b->find_outside(b, &p, n, INT64_MIN) : -1;
+      x->count > 0 ? b->find_outside(b, &p, n, p.base) : -1;
   if (bad >= 0)
     s = fail(c, E_INDEX, "%A[%P] is %I, classes are %I..%I", "self", bad,
              index_value(c, labels, bad), p.base, n - 1 + p.base);
