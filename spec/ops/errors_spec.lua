@@ -280,7 +280,8 @@ for _, op in ipairs(ts.ops()) do
           local before = args[1]:tolist()
           local message, code = failure(cases.run, call, c, args)
           assert.equal("dtype", code)
-          assert.is_truthy(message:find(name .. ": self", 1, true), message)
+          assert.is_truthy(message:find(name .. ": " .. first.name, 1, true),
+            message)
           assert.same(before, args[1]:tolist())
         end)
       end
