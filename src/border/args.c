@@ -520,6 +520,23 @@ static int positional(const OpRow *row) {
   return n;
 }
 
+/* The first flag among the options, for who writes it in the row. */
+static const char *first_flag(const OpRow *row) {
+  for (int k = 0; k < row->params; k++)
+    if (row->param[k].kind == PARAM_FLAG) return row->param[k].name;
+  return NULL;
+}
+
+static void too_many(lua_State *L, const Reader *r) {
+  const char *flag =
+      lua_isboolean(L, r->next) ? first_flag(r->row) : NULL;
+  border_error(L, E_TOO_MANY, NULL,
+               "argument %d is %s; at most %d are taken%s%s%s", r->next,
+               border_describe(L, r->next), positional(r->row),
+               flag != NULL ? "; options are a table, {" : "",
+               flag != NULL ? flag : "", flag != NULL ? "=true}" : "");
+}
+
 static void read_rest(lua_State *L, Reader *r) {
   if (r->next == r->top && r->options == 0) {
     const int k = find_option(r->row, "dtype");
@@ -531,9 +548,7 @@ static void read_rest(lua_State *L, Reader *r) {
     }
   }
   while (r->next <= r->top && lua_isnil(L, r->next)) r->next++;
-  if (r->next <= r->top && r->next != r->options)
-    border_error(L, E_TOO_MANY, NULL, "argument %d is %s; at most %d are taken",
-                 r->next, border_describe(L, r->next), positional(r->row));
+  if (r->next <= r->top && r->next != r->options) too_many(L, r);
 }
 
 void args_read(lua_State *L, OpId op, Args *a) {
