@@ -74,14 +74,14 @@ describe("npy", function()
       npy(HEADER:gsub("2,", "4611686018427387904,"), ""), "too large" },
     ["a product that wraps"] = {
       npy(HEADER:gsub("2,", "4294967296, 4294967296,"), ""), "too large" },
-    ["a negative size"] = { npy(HEADER:gsub("2,", "-2,"), ""), "malformed" },
+    ["a negative size"] = { npy(HEADER:gsub("2,", "-2,"), ""), "shape" },
     ["a key twice"] = {
       npy("{'shape': (1,), 'shape': (1,), 'descr': '<f4', }", ""),
       "malformed" },
     ["a key too few"] = { npy("{'descr': '<f4', }", ""), "malformed" },
     ["code"] = { npy("__import__('os')", ""), "malformed" },
     ["no magic"] = { "hello, world", "no known format" },
-    ["nothing"] = { "", "no known format" },
+    ["nothing"] = { "", "cut short" },
     ["a version to come"] = { "\x93NUMPY\9\0\0\0", "version" },
     ["a header cut short"] = { "\x93NUMPY\1\0\xff\0{", "cut short" },
   } do

@@ -38,7 +38,7 @@ static Status read_shape(Context *c, gzFile file, const char *path, int rank,
   for (int i = 0; i < rank; i++) {
     unsigned char b[4];
     if (!read_all(file, (char *)b, sizeof b))
-      return io_fail(c, E_IO, path, "the idx header is cut short");
+      return io_fail(c, E_TRUNCATED, path, "the idx header is cut short");
     shape->size[i] =
         (int64_t)b[0] << 24 | (int64_t)b[1] << 16 | (int64_t)b[2] << 8 | b[3];
   }
@@ -50,11 +50,11 @@ static Status read_shape(Context *c, gzFile file, const char *path, int rank,
 static Status check_promise(Context *c, const Source *s, const Shape *shape,
                             Dtype dtype) {
   if (!shape_fits(shape, dtype_bytes(dtype)))
-    return fail(c, E_SIZE, "%s: shape %S is too large", s->path,
+    return fail(c, E_SIZE_OVERFLOW, "%s: shape %S is too large", s->path,
                 SHAPE_ARG(shape));
   const int64_t bytes = shape_count(shape) * (int64_t)dtype_bytes(dtype);
   if (bytes / 1032 <= s->size) return OK;
-  return fail(c, E_IO, "%s: %S %s cannot lie in a file of %I bytes", s->path,
+  return fail(c, E_TRUNCATED, "%s: %S %s cannot lie in a file of %I bytes", s->path,
               SHAPE_ARG(shape), dtype_name(dtype), s->size);
 }
 
@@ -64,11 +64,11 @@ static Status read_tensor(Context *c, gzFile file, const Source *s,
   Shape shape;
   Tensor *t = NULL;
   if (!read_all(file, (char *)head, sizeof head))
-    return io_fail(c, E_IO, s->path, "the idx header is cut short");
+    return io_fail(c, E_TRUNCATED, s->path, "the idx header is cut short");
   const Dtype dtype = dtype_of(head[2]);
   if (head[0] != 0 || head[1] != 0 || dtype == DTYPE_NONE ||
       head[3] > MAX_RANK)
-    return io_fail(c, E_FILE_FORMAT, s->path, "is no idx file");
+    return io_fail(c, E_BAD_MAGIC, s->path, "is no idx file");
   Status status = read_shape(c, file, s->path, head[3], &shape);
   if (status == OK) status = check_promise(c, s, &shape, dtype);
   if (status == OK) status = tensor_new(c, &c->host, dtype, &shape, &t);
@@ -76,7 +76,7 @@ static Status read_tensor(Context *c, gzFile file, const Source *s,
   char beyond;
   const size_t bytes = tensor_bytes(t);
   if (bytes > 0 && !read_all(file, tensor_data(t), bytes))
-    status = io_fail(c, E_IO, s->path, "the elements are cut short");
+    status = io_fail(c, E_TRUNCATED, s->path, "the elements are cut short");
   else if (gzread(file, &beyond, 1) > 0)
     status = io_fail(c, E_FILE_FORMAT, s->path,
                      "has more elements than its header says");

@@ -28,19 +28,19 @@ Status io_read_elements(Context *c, const Source *s, Dtype dtype,
                         const Shape *shape, Tensor **r) {
   Tensor *t = NULL;
   if (!shape_fits(shape, dtype_bytes(dtype)))
-    return fail(c, E_SIZE, "%s: shape %S is too large", s->path,
+    return fail(c, E_SIZE_OVERFLOW, "%s: shape %S is too large", s->path,
                 SHAPE_ARG(shape));
   const int64_t bytes = shape_count(shape) * (int64_t)dtype_bytes(dtype);
   const int64_t left = s->size - (int64_t)ftell(s->file);
   if (bytes > left)
-    return fail(c, E_IO, "%s: %S %s wants %I bytes, the file has %I left",
+    return fail(c, E_TRUNCATED, "%s: %S %s wants %I bytes, the file has %I left",
                 s->path, SHAPE_ARG(shape), dtype_name(dtype), bytes, left);
   const Status status = tensor_new(c, &c->host, dtype, shape, &t);
   if (status != OK) return status;
   if (bytes > 0 &&
       fread(tensor_data(t), 1, (size_t)bytes, s->file) != (size_t)bytes) {
     tensor_release(c, t);
-    return io_fail(c, E_IO, s->path, "cannot be read to its end");
+    return io_fail(c, E_TRUNCATED, s->path, "cannot be read to its end");
   }
   *r = t;
   return OK;
@@ -63,15 +63,23 @@ static const struct {
 #include "compound/formats.def"
 };
 
-static Load *sniff(const Source *s) {
+/* *form = how to read the file.  E_BAD_MAGIC; E_TRUNCATED where it ends
+ * within what would be a known beginning. */
+static Status sniff(Context *c, const Source *s, Load **form) {
   char head[8] = {0};
+  bool is_cut = false;
   const size_t n = fread(head, 1, sizeof head, s->file);
   rewind(s->file);
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-    if (n >= formats[i].length &&
-        memcmp(head, formats[i].magic, formats[i].length) == 0)
-      return formats[i].load;
-  return NULL;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    const size_t length = formats[i].length < n ? formats[i].length : n;
+    if (memcmp(head, formats[i].magic, length) != 0) continue;
+    *form = formats[i].load;
+    if (length == formats[i].length) return OK;
+    is_cut = true;
+  }
+  if (is_cut) return io_fail(c, E_TRUNCATED, s->path, "is cut short");
+  return io_fail(c, E_BAD_MAGIC, s->path,
+                 "is of no known format; npy, idx and idx.gz are read");
 }
 
 static int64_t file_size(FILE *file) {
@@ -84,15 +92,10 @@ static Status load(Context *c, const char *path, Tensor **r) {
   Source s = {fopen(path, "rb"), path, 0};
   if (s.file == NULL) return io_fail(c, E_IO, path, strerror(errno));
   s.size = file_size(s.file);
-  Load *form = s.size >= 0 ? sniff(&s) : NULL;
-  Status status;
-  if (s.size < 0)
-    status = io_fail(c, E_IO, path, "is no regular file");
-  else if (form == NULL)
-    status = io_fail(c, E_FILE_FORMAT, path,
-                     "is of no known format; npy, idx and idx.gz are read");
-  else
-    status = form(c, &s, r);
+  Load *form = NULL;
+  Status status = s.size < 0 ? io_fail(c, E_IO, path, "is no regular file")
+                             : sniff(c, &s, &form);
+  if (status == OK) status = form(c, &s, r);
   fclose(s.file);
   return status;
 }

@@ -10,8 +10,9 @@
 #include "tensor/tensor.h"
 
 /* *r = the tensor in the file, on the host; the format goes by its first
- * bytes.  E_IO (cannot be read, is cut short), E_FILE_FORMAT (not what it says
- * it is), E_SIZE, E_MEMORY; the message names the file. */
+ * bytes.  E_IO (cannot be opened), E_BAD_MAGIC (no known format), E_TRUNCATED,
+ * E_FILE_FORMAT, E_BAD_SHAPE and E_OBJECT_DTYPE (not what it says it is),
+ * E_SIZE_OVERFLOW, E_MEMORY; the message names the file. */
 Status io_load(Context *c, const char *path, Tensor **r);
 
 /* Writes t (any device, any layout) by the extension of `path`: a new file

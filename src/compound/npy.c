@@ -89,8 +89,8 @@ static Status read_descr(Context *c, const Source *s, Text *t, Header *h) {
   h->is_swapped = word[0] == '>';
   h->has_descr = true;
   if (h->dtype != DTYPE_NONE) return OK;
-  return fail(c, E_FILE_FORMAT, "%s: elements of type '%s' are not read",
-              s->path, word);
+  return fail(c, kind[0] == 'O' ? E_OBJECT_DTYPE : E_FILE_FORMAT,
+              "%s: elements of type '%s' are not read", s->path, word);
 }
 
 static void read_shape(Text *t, Header *h) {
@@ -119,6 +119,9 @@ static Status read_entry(Context *c, const Source *s, Text *t, Header *h) {
     return read_descr(c, s, t, h);
   if (strcmp(key, "shape") == 0 && !h->has_shape) {
     read_shape(t, h);
+    if (!t->ok)
+      return io_fail(c, E_BAD_SHAPE, s->path,
+                     "the npy header holds no shape");
   } else if (strcmp(key, "fortran_order") == 0 && !h->has_order) {
     h->has_order = true;
     h->is_fortran = take_name(t, "True");
@@ -151,13 +154,13 @@ static Status header_text(Context *c, const Source *s, char **text,
                           size_t *room) {
   unsigned char head[12];
   if (fread(head, 1, 10, s->file) != 10)
-    return io_fail(c, E_IO, s->path, "the npy header is cut short");
+    return io_fail(c, E_TRUNCATED, s->path, "the npy header is cut short");
   size_t length = (size_t)head[8] | (size_t)head[9] << 8;
   if (head[6] < 1 || head[6] > 3)
     return io_fail(c, E_FILE_FORMAT, s->path, "the npy version is not known");
   if (head[6] > 1) {
     if (fread(head + 10, 1, 2, s->file) != 2)
-      return io_fail(c, E_IO, s->path, "the npy header is cut short");
+      return io_fail(c, E_TRUNCATED, s->path, "the npy header is cut short");
     length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
   }
   if (length > HEADER_MOST)
@@ -166,7 +169,7 @@ static Status header_text(Context *c, const Source *s, char **text,
   if (room_at == NULL) return fail(c, E_MEMORY, "out of memory");
   if (fread(room_at, 1, length, s->file) != length) {
     ledger_free(&c->ledger, room_at, length + 1);
-    return io_fail(c, E_IO, s->path, "the npy header is cut short");
+    return io_fail(c, E_TRUNCATED, s->path, "the npy header is cut short");
   }
   room_at[length] = '\0';
   *text = room_at;
