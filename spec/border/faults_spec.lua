@@ -85,6 +85,10 @@ local calls = {
   { "cat and stack", function() return ts.cat { x, x }, ts.stack { x, x } end },
   { "a list of views", function() return x:split { 1, 1 }, w:unbind(2) end },
   { "einsum", function() return ts.einsum("ij,kj->ik", x, x) end },
+  { "einsum of ten", function()
+    return ts.einsum("ij,kj,lk,l,iji,j,m,m,n,n->li", x, x, x:t(), x[1],
+      ts.ones(2, 3, 2), x[1], x[1], x[1], x[1], x[1])
+  end },
   { "several results", function() return x:max(1) end },
   { "conversion", function() return x:double(), x:to("i32"), x:clone() end },
   { "a scope", function()

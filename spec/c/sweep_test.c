@@ -55,6 +55,7 @@ static const struct {
     {OP_dot, "f3 f3"},
     {OP_linear, "f2x3 f4x3 f4"},
     {OP_einsum, "'ik,kj->ij' [ f2x3 f3x2 ]"},
+    {OP_contract, "f2x3x4 f4x3x5 {0,1,2} {2,1,3} {3,0}"},
     {OP_conv2d, "f2x2x5x5 f3x2x3x3 f3"},
     {OP_conv_transpose2d, "f2x2x3x3 f2x3x3x3 f3"},
     {OP_conv_weight, "f2x2x5x5 f2x3x3x3 {3,3}"},

@@ -49,7 +49,7 @@ describe("a shape that does not fit", function()
 
   it("names the letter of an einsum", function()
     raises("shape",
-      'einsum: equation "ik,kj->ij": letter k is 3 in operand 1 {2,3} and 4 in operand 2 {4,5}',
+      'einsum "ik,kj->ij": letter k is 3 in operand 1 {2,3} and 4 in operand 2 {4,5}',
       function() return ts.einsum("ik,kj->ij", x, ts.ones(4, 5)) end)
   end)
 

@@ -420,16 +420,6 @@ local rows = {
       case { d { 2, 3, 4 }, d { 5, 4 }, d { 5 } },
     }
   end,
-  einsum = function(d)
-    return {
-      case { "ik,kj->ij", { d { 2, 3 }, d { 3, 4 } } },
-      case { "bij,bjk->bik", { d { 2, 2, 3 }, d { 2, 3, 2 } } },
-      case { "ij->ji", { d { 2, 3 } } }, case { "ij->", { d { 2, 3 } } },
-      case { "i,j->ij", { d { 2 }, d { 3 } } }, case { "ii->i", { d { 3, 3 } } },
-      case { "ij,kj->ik", { d { 2, 3 }, d { 4, 3 } } },
-      case { "i,i", { d { 4 }, d { 4 } } },
-    }
-  end,
   conv2d = function(d)
     return {
       case { d { 2, 3, 5, 6 }, d { 4, 3, 3, 2 }, d { 4 } },

@@ -437,7 +437,8 @@ static int raise_at(lua_State *L, Context *c, const lua_Debug *at) {
     lua_pushfstring(L, "%s:%d: ", at->short_src, at->currentline);
   else
     lua_pushliteral(L, "");
-  lua_pushfstring(L, "%s: %s", f->op != NULL ? f->op : "tensus", f->text);
+  lua_pushfstring(L, "%s%s%s", f->op != NULL ? f->op : "tensus",
+                  failure_joint(f), f->text);
   lua_concat(L, 2);
   return lua_error(L);
 }

@@ -400,10 +400,11 @@ static int ts_errinfo(lua_State *L) {
   if (e->line > 0) {
     set_text(L, "file", e->source);
     set_count(L, "line", e->line);
-    lua_pushfstring(L, "%s:%d: %s: %s", e->source, e->line, op,
-                    e->failure.text);
+    lua_pushfstring(L, "%s:%d: %s%s%s", e->source, e->line, op,
+                    failure_joint(&e->failure), e->failure.text);
   } else {
-    lua_pushfstring(L, "%s: %s", op, e->failure.text);
+    lua_pushfstring(L, "%s%s%s", op, failure_joint(&e->failure),
+                    e->failure.text);
   }
   lua_setfield(L, -2, "message");
   return 1;

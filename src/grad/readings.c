@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "grad/rules.h"
+#include "grad/rules_algebra.h"
 #include "grad/rules_layout.h"
 #include "grad/rules_position.h"
 #include "grad/slopes.h"

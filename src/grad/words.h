@@ -47,6 +47,8 @@
 
 #define MATMUL_X(g) matmul_back(tape, g, 0)
 #define MATMUL_Y(g) matmul_back(tape, g, 1)
+#define CONTRACT_X(g) contract_back(tape, g, 0)
+#define CONTRACT_Y(g) contract_back(tape, g, 1)
 #define CONV_X(g) conv_x(tape, g)
 #define CONV_WEIGHT(g) conv_weight(tape, g)
 #define CONV_BIAS(g) conv_bias(tape, g)

@@ -21,6 +21,18 @@
 #define LIKELY(x) (x)
 #endif
 
+/* The place of the lowest bit of a set that is not empty. */
+INLINE int lowest_bit(uint64_t set) {
+  assert(set != 0);
+#if defined(__GNUC__)
+  return __builtin_ctzll(set);
+#else
+  int i = 0;
+  while ((set >> i & 1) == 0) i++;
+  return i;
+#endif
+}
+
 /* Costly invariants (walks over graphs and lists): debug builds only. */
 #if defined(TENSUS_SLOW_CHECKS)
 #define assert_slow(claim) assert(claim)

@@ -98,6 +98,10 @@ void failure_clear(Failure *f) {
   f->arg[0] = f->text[0] = '\0';
 }
 
+const char *failure_joint(const Failure *f) {
+  return f->text[0] == '"' ? " " : ": ";
+}
+
 static void line_number(Line *l, double value) {
   char digits[32];
   snprintf(digits, sizeof digits, "%.14g", value);

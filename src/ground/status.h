@@ -50,6 +50,10 @@ Status failure_set(Failure *f, Status status, const char *format, ...)
 /* Forget the last failure; keeps `op` and `base`. */
 void failure_clear(Failure *f);
 
+/* What stands between the op and the text: ": ", or " " where the text goes on
+ * to say which call it was, as in  einsum "ii->i": ..  */
+const char *failure_joint(const Failure *f);
+
 const char *status_name(Status s);
 
 /* The public status (tensus.h) of a fine one, by number; 0 for OK. */

@@ -53,8 +53,8 @@ tensus_Status api_end(tensus_State *s, Status status) {
   s->border->running = NULL;
   if (status == OK) return TENSUS_OK;
   s->failure = c->failure;
-  snprintf(s->message, sizeof s->message, "%s: %s", s->failure.op,
-           s->failure.text);
+  snprintf(s->message, sizeof s->message, "%s%s%s", s->failure.op,
+           failure_joint(&s->failure), s->failure.text);
   return s->status = (tensus_Status)status_public(status);
 }
 

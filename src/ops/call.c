@@ -53,7 +53,7 @@ static void inputs_open(OpId op, const Args *a, Inputs *in) {
     const Arg *arg = &a->at[k];
     if (kind == PARAM_LIST) {
       in->at = arg->list;
-      in->count = arg->count;
+      in->count = arg->kind == ARG_LIST ? arg->count : 0;
       return;
     }
     if (!is_tensor_param(kind)) continue;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ops/run.h"
-#include "tensor/iterator.h"
 
 /* x or y as a stack of matrices. */
 typedef struct Matrices {
@@ -55,13 +54,28 @@ static Status broadcast_batches(Context *c, const Tensor *x, const Tensor *y,
               a->batch.size[i], (int64_t)j, b->batch.size[j]);
 }
 
-/* Runs the product over all batches; the innermost fused axis is one call. */
-static Status run_batches(Context *c, Device *d, Product *p, const Iter *it) {
+/* The greatest axis last: it is one call. */
+static void lead_with_greatest(Iter *it) {
+  const int last = it->axes - 1;
+  int most = last;
+  for (int i = 0; i < last; i++)
+    if (it->size[i] > it->size[most]) most = i;
+  const int64_t size = it->size[most];
+  it->size[most] = it->size[last], it->size[last] = size;
+  for (int k = 0; k < it->operands; k++) {
+    const int64_t stride = it->stride[k][most];
+    it->stride[k][most] = it->stride[k][last];
+    it->stride[k][last] = stride;
+  }
+}
+
+Status product_batches(Context *c, Device *d, Product *p, Iter *it) {
   Backend *b = &d->backend;
   const size_t bytes = dtype_bytes(p->dtype);
   const char *x = p->a, *y = p->b;
   char *r = p->c, *scratch = NULL;
   const int outer = it->axes - 1;
+  lead_with_greatest(it);
   int64_t at[MAX_RANK] = {0};
   p->batch = it->size[outer];
   p->a_batch = it->stride[0][outer];
@@ -113,7 +127,7 @@ static Status multiply(Context *c, const Tensor *x, const Tensor *y,
   iter_add(&it, &b->batch);
   iter_add(&it, &r.batch);
   iter_fuse(&it, 1);
-  return run_batches(c, tensor_device(x), &p, &it);
+  return product_batches(c, tensor_device(x), &p, &it);
 }
 
 Status run_matmul(Context *c, Args *args, Tensor **r) {

@@ -12,6 +12,7 @@
 #define TENSUS_RUN_H
 
 #include "ops/ops.h"
+#include "tensor/iterator.h"
 
 typedef Status Run(Context *c, Args *a, Tensor **r);
 
@@ -42,6 +43,12 @@ Status pointwise_call(Context *c, OpId op, const Args *a, Tensor *target,
  * *s and *r are as pointwise_call gives them. */
 bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
                      Tensor **r);
+
+/* ---- product.c ---- */
+
+/* Runs p for every place of a walk over the batches of a, b and c (in this
+ * order; no size is 0); the greatest axis is one call of the slot. */
+Status product_batches(Context *c, Device *d, Product *p, Iter *it);
 
 /* ---- check.c: arguments against a shape ---- */
 

@@ -4,6 +4,7 @@
 #undef V
 #undef T_OR_NONE
 #undef LIST
+#undef LIST_OR_NONE
 #undef DIM
 #undef DIM_OR
 #undef DIM_OR_NONE

@@ -2,5 +2,31 @@
 return function(tools)
   local case = tools.case
   return {
+    einsum = function(d)
+      return {
+        case { "ik,kj->ij", { d { 2, 3 }, d { 3, 4 } } },
+        case { "bij,bjk->bik", { d { 2, 2, 3 }, d { 2, 3, 2 } } },
+        case { "ij->ji", { d { 2, 3 } } }, case { "ij->", { d { 2, 3 } } },
+        case { "i,j->ij", { d { 2 }, d { 3 } } }, case { "ii->i", { d { 3, 3 } } },
+        case { "ij,kj->ik", { d { 2, 3 }, d { 4, 3 } } },
+        case { "i,i", { d { 4 }, d { 4 } } }, case { "ii", { d { 3, 3 } } },
+        case { "bhqd,bhkd->bqhk", { d { 2, 2, 3, 4 }, d { 2, 2, 2, 4 } } },
+        case { "ijk,jk->i", { d { 2, 3, 2 }, d { 3, 2 } } },
+        case { "ijk,kj->i", { d { 2, 3, 2 }, d { 2, 3 } } },
+        case { "ib,jb->bij", { d { 2, 3 }, d { 4, 3 } } },
+        case { "bi,bj->ijb", { d { 3, 2 }, d { 3, 2 } } },
+        case { "...ij,...jk", { d { 2, 1, 2, 3 }, d { 4, 3, 2 } } },
+        case { "a...,a...->...", { d { 2, 3 }, d { 2, 4, 1 } } },
+        case { "ij,jk->ik", { d { 2, 1 }, d { 3, 2 } } },
+        case { "ij,ij->ij", { d { 2, 3 }, d { 1, 3 } } },
+        case { "iij,j->i", { d { 2, 2, 3 }, d { 3 } } },
+        case { "ij,kl->il", { d { 2, 3 }, d { 3, 2 } } },
+        case { "ij,jk,kl,l->i", { d { 2, 3 }, d { 3, 2 }, d { 2, 4 }, d { 4 } } },
+        case { "B a,Ba", { d { 2, 3 }, d { 2, 3 } } },
+        case { "b,a", { d { 2 }, d { 3 } } }, case { ",->", { d {}, d {} } },
+        case { "ij,jk->ik", { d { 2, 0 }, d { 0, 3 } } },
+        case { "ij,jk->ik", { d { 0, 2 }, d { 2, 3 } } },
+      }
+    end,
   }
 end

@@ -80,55 +80,6 @@ local function outer(args)
   end, a.dtype)
 end
 
--- Over every value of every letter.
-local function einsum(args)
-  local equation, operands = args[1]:gsub(" ", ""), args[2]
-  local terms, out = equation:match("^(.-)%->(.*)$")
-  terms = terms or equation
-  local names, size, seen, words = {}, {}, {}, {}
-  for word in (terms .. ","):gmatch("([^,]*),") do words[#words + 1] = word end
-  for k, word in ipairs(words) do
-    for axis = 1, #word do
-      local letter = word:sub(axis, axis)
-      if not size[letter] then names[#names + 1] = letter end
-      size[letter] = math.max(size[letter] or 1, operands[k].shape[axis])
-      if operands[k].shape[axis] == 0 then size[letter] = 0 end
-      seen[letter] = (seen[letter] or 0) + 1
-    end
-  end
-  table.sort(names)
-  if not out then
-    out = ""
-    for _, letter in ipairs(names) do
-      if seen[letter] == 1 then out = out .. letter end
-    end
-  end
-  local shape, all = {}, {}
-  for k = 1, #out do shape[k] = size[out:sub(k, k)] end
-  for k, letter in ipairs(names) do all[k] = size[letter] end
-  local zero = zero_of(operands[1])
-  local result = build(shape, function() return zero end, operands[1].dtype)
-  local strides = array.strides(shape)
-  local value = {}
-  local function at(word, sizes)
-    local index = {}
-    for axis = 1, #word do
-      index[axis] = sizes[axis] == 1 and 1 or value[word:sub(axis, axis)]
-    end
-    return index
-  end
-  for index in array.each(all) do
-    for k, letter in ipairs(names) do value[letter] = index[k] end
-    local product = 1
-    for k, word in ipairs(words) do
-      product = product * get(operands[k], at(word, operands[k].shape))
-    end
-    local place = array.place(strides, at(out, shape))
-    result.data[place] = result.data[place] + product
-  end
-  return result
-end
-
 -- ---- convolutions ----
 
 local function pair(value, default)
@@ -312,7 +263,6 @@ return {
   dot = product,
   outer = outer,
   linear = linear,
-  einsum = einsum,
   conv2d = conv2d,
   conv_transpose2d = conv_transpose2d,
   conv_weight = conv_weight,
