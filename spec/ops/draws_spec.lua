@@ -27,6 +27,11 @@ local draws = {
   uniform = function(g) return ts.empty(n):uniform_(-1, 3, { generator = g }) end,
   normal = function(g) return ts.empty(n):normal_(2, 0.5, { generator = g }) end,
   bernoulli = function(g) return ts.empty(n):bernoulli_(0.3, { generator = g }) end,
+  random = function(g) return ts.empty(n):random_(-2, 3, { generator = g }) end,
+  multinomial = function(g)
+    return ts.tensor({ 1, 0, 3 }):multinomial(n,
+      { replacement = true, generator = g })
+  end,
   dropout = function(g) return ts.ones(n):dropout(0.3, { generator = g }) end,
 }
 
@@ -129,6 +134,138 @@ describe("a draw", function()
     local x = ts.empty(4)
     assert.is_false(pcall(x.normal_, x, 0, -1, { generator = g }))
     assert.is_true(draws.rand(g):equal(draws.rand(generator())))
+  end)
+end)
+
+-- Five standard errors of a count out of `draws` with probability p.
+local function counts_near(found, draws, p, what)
+  local room = 5 * math.sqrt(draws * p * (1 - p)) + 1e-9
+  assert.is_true(math.abs(found - draws * p) <= room,
+    what .. ": " .. found .. " of " .. draws .. ", " .. p .. " is due")
+end
+
+local function count(x, value) return x:eq(value):count_nonzero():item() end
+
+describe("multinomial", function()
+  local weights = ts.tensor { 0, 3, 1, 0, 4, 0 }
+
+  it("draws by weight, and never a weight of 0", function()
+    local x = weights:multinomial(n, { replacement = true,
+      generator = generator() })
+    assert.equal("i64", x.dtype)
+    for k, w in ipairs(weights:tolist()) do
+      counts_near(count(x, k), n, w / 8, "position " .. k)
+    end
+  end)
+
+  it("draws each position once without replacement, the first by weight",
+    function()
+      local g, first = generator(), 0
+      local rounds = 3000
+      local rows = weights:expand(rounds, 6)
+      local x = rows:multinomial(3, { generator = g })
+      assert.is_true(x:sum(2):eq(2 + 3 + 5):all():item())
+      first = count(x[{ {}, 1 }], 5)
+      counts_near(first, rounds, 4 / 8, "position 5 first")
+      -- second place: 5 after 2 or 3 came first
+      counts_near(count(x[{ {}, 2 }], 5), rounds,
+        3 / 8 * 4 / 5 + 1 / 8 * 4 / 7, "position 5 second")
+    end)
+
+  it("follows each row's own weights, as its dtype holds them", function()
+    for _, dtype in ipairs { "f16", "bf16", "f32", "f64" } do
+      local w = ts.tensor({ { 1, 0, 0 }, { 0, 0, 2 } }, dtype)
+      local x = w:multinomial(4, { replacement = true })
+      assert.same({ { 1, 1, 1, 1 }, { 3, 3, 3, 3 } }, x:tolist())
+    end
+    assert.same({ 0, 2 }, { ts.zeros(0, 3):multinomial(2,
+      { replacement = true }):size() })
+    assert.same({ 3, 0 }, { ts.zeros(3, 2):multinomial(0):size() })
+  end)
+
+  it("names what is wrong with the weights", function()
+    local function raises(code, ...)
+      assert.is_false(pcall(ts.multinomial, ...))
+      assert.equal(code, ts.errinfo().code)
+    end
+    raises("negative", ts.tensor { 1, -1 }, 1)
+    raises("negative", ts.tensor { 1, 0 / 0 }, 1)
+    raises("negative", ts.tensor { 1, math.huge }, 1)
+    raises("zero_sum", ts.zeros(3), 1)
+    raises("zero_sum", ts.zeros(0), 1, { replacement = true })
+    raises("too_many", ts.ones(3), 4)
+    raises("not_enough_nonzero", ts.tensor { 1, 0, 2 }, 3)
+    raises("rank", ts.ones(2, 2, 2), 1)
+    raises("rank", ts.ones {}, 1)
+    raises("range", ts.ones(3), -1)
+    raises("dtype", ts.ones(3, "i64"), 1)
+    local info = ts.errinfo()
+    assert.equal("multinomial", info.op)
+  end)
+
+  it("does not move the generator when it fails", function()
+    local g = generator()
+    pcall(ts.multinomial, ts.zeros(3), 1, { generator = g })
+    assert.is_true(g:state():equal(generator():state()))
+  end)
+end)
+
+describe("bernoulli", function()
+  it("takes its probabilities from a tensor", function()
+    local p = ts.tensor({ 0, 1, 0.25 }):expand(n, 3)
+    local x = p:bernoulli({ generator = generator() })
+    assert.equal(0, count(x[{ {}, 1 }], 1))
+    assert.equal(n, count(x[{ {}, 2 }], 1))
+    counts_near(count(x[{ {}, 3 }], 1), n, 0.25, "a quarter")
+  end)
+
+  it("is one draw for a number and a tensor of it", function()
+    local a = ts.full({ 99 }, 0.3):bernoulli({ generator = generator() })
+    local b = ts.empty(99):bernoulli(0.3, { generator = generator() })
+    assert.is_true(a:equal(b))
+  end)
+
+  it("refuses what is no probability, and says where", function()
+    for _, bad in ipairs { -0.1, 1.1, 0 / 0 } do
+      local ok, why = pcall(ts.bernoulli, ts.tensor { { 0.5, bad } })
+      assert.is_false(ok)
+      assert.matches("%(1,2%)", why)
+      assert.equal("range", ts.errinfo().code)
+    end
+  end)
+end)
+
+describe("random_", function()
+  it("fills any dtype with whole numbers of a closed range", function()
+    for _, dtype in ipairs { "i8", "u8", "i64", "f16", "f32" } do
+      local x = ts.empty({ n }, dtype):random_(2, 5, { generator = generator() })
+      for k = 2, 5 do counts_near(count(x, k), n, 1 / 4, dtype) end
+    end
+    assert.is_false(pcall(ts.random_, ts.empty(2, "u8"), -1, 3))
+    assert.equal("range", ts.errinfo().code)
+  end)
+end)
+
+describe("a generator's state", function()
+  it("is saved and set", function()
+    local g = generator()
+    ts.randn(7, { generator = g })
+    local state = g:state()
+    local first = ts.randn(5, { generator = g })
+    g:set_state(state)
+    assert.is_true(ts.randn(5, { generator = g }):equal(first))
+  end)
+
+  it("parts forks from each other and from their parent", function()
+    local g = generator()
+    local seen = { ts.rand(9, { generator = generator() }) }
+    for k = 0, 5 do seen[#seen + 1] = ts.rand(9, { generator = g:fork(k) }) end
+    seen[#seen + 1] = ts.rand(9, { generator = g:fork(1):fork(1) })
+    for i = 1, #seen do
+      for j = 1, i - 1 do
+        assert.is_false(seen[i]:equal(seen[j]), i .. " and " .. j)
+      end
+    end
   end)
 end)
 

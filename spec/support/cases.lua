@@ -567,7 +567,6 @@ local rows = {
   end,
   uniform = likes,
   normal = likes,
-  bernoulli = likes,
   dropout = function(d)
     return { case { d { 4, 5 }, 0.5 }, case { d { 4, 5 }, 0 }, case { d { 4 }, 1 } }
   end,

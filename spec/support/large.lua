@@ -132,6 +132,13 @@ local rows = {
   bernoulli = function()
     return { r(300, 700), 0.3, { generator = ts.generator(3) } }
   end,
+  random = function()
+    return { r(300, 700), 1, 99, { generator = ts.generator(3) } }
+  end,
+  multinomial = function()
+    return { draw({ 9 }, 0, 1), 200000,
+      { replacement = true, generator = ts.generator(3) } }
+  end,
   sgd_update = function()
     return { r(300, 700), r(300, 700), r(300, 700), 0.1, { momentum = 0.9 } }
   end,

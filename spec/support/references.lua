@@ -33,6 +33,7 @@ local references = {}
 references.drawn = {
   rand = true, randn = true, randint = true, randperm = true, uniform = true,
   normal = true, bernoulli = true, dropout = true, empty = true,
+  random = true, multinomial = true,
 }
 
 local function common_shape(args)

@@ -83,14 +83,22 @@ static int generator_set_state(lua_State *L) {
 
 static void push_generator(lua_State *L, Philox value);
 
-/* fork(k): stream k of the same seed, from its start. */
+/* A number that depends on every bit of x: the finaliser of SplitMix64 (Steele,
+ * Lea, Flood, Fast splittable pseudorandom number generators, 2014). */
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+/* fork(k): a stream of the same seed, from its start, that is another for each
+ * k, for each parent, and from the parent's own. */
 static int generator_fork(lua_State *L) {
   border_begin(L, "fork");
   const Philox *g = args_generator(L, 1, "self");
   const int64_t k = args_whole(L, 2, "k");
-  /* forks of forks must differ: the parent's stream is mixed in */
   const uint64_t stream =
-      g->stream * 0x9E3779B97F4A7C15u + (uint64_t)k + (g->stream != 0);
+      mix(g->stream + 0x9E3779B97F4A7C15u * ((uint64_t)k + 1));
   push_generator(L, (Philox){.seed = g->seed, .stream = stream});
   return 1;
 }

@@ -381,11 +381,75 @@ static Status check_probability(Context *c, double p) {
   return fail(c, E_RANGE, "%A is %g, and must be in 0..1", "p", p);
 }
 
+/* Every element is a probability; the first that is none is named. */
+static Status check_probabilities(Context *c, Tensor *p) {
+  Tensor *low = NULL, *high = NULL, *both = NULL, *first = NULL;
+  uint8_t fine = 1;
+  int64_t at = 0;
+  Status s = op_with_number(c, OP_ge, p, 0, &low);
+  if (s == OK) s = op_with_number(c, OP_le, p, 1, &high);
+  if (s == OK) s = op_binary(c, OP_logical_and, low, high, &both);
+  if (s == OK && p->count > 0) s = op_unary(c, OP_argmin, both, &first);
+  if (s == OK && p->count > 0) s = tensor_read(c, first, &at);
+  tensor_release(c, first);
+  first = NULL;
+  if (s == OK) s = op_unary(c, OP_all, both, &first);
+  if (s == OK) s = tensor_read(c, first, &fine);
+  tensor_release(c, low);
+  tensor_release(c, high);
+  tensor_release(c, both);
+  tensor_release(c, first);
+  if (s != OK || fine) return s;
+  return fail(c, E_RANGE, "%A holds at %Q a value outside 0..1", "self",
+              SHAPE_ARG(&p->shape), at - c->failure.base);
+}
+
+/* Each element of r is 1 with the probability that self holds there. */
+static Status bernoulli_of(Context *c, Args *a, Tensor **r) {
+  Tensor *p = a->at[0].tensor, *u = NULL, *hit = NULL;
+  const Dtype drawn = dtype_compute(p->dtype);
+  Draw job = {.what = DRAW_UNIFORM, .a = 0, .b = 1};
+  Philox *g = generator_of(c, a, 2), before = *g;
+  Status s = check_probabilities(c, p);
+  if (s == OK) s = tensor_new(c, tensor_device(p), drawn, &p->shape, &u);
+  if (s == OK) s = draw_into(c, &job, u, g);
+  if (s == OK) s = op_binary(c, OP_lt, u, p, &hit);
+  if (s == OK) s = plain(c, hit, p->dtype, tensor_device(p), &r[0]);
+  if (s != OK) *g = before;
+  tensor_release(c, u);
+  tensor_release(c, hit);
+  return s;
+}
+
 Status run_bernoulli(Context *c, Args *a, Tensor **r) {
-  Draw job = {.what = DRAW_BERNOULLI, .a = args_number(OP_bernoulli, a, 1)};
+  const Tensor *self = a->at[0].tensor;
+  if (a->at[1].kind == ARG_NONE) return bernoulli_of(c, a, r);
+  Draw job = {.what = DRAW_BERNOULLI, .a = arg_f64(&a->at[1])};
   const Status s = check_probability(c, job.a);
   if (s != OK) return s;
-  return draw_self(c, a, &job, generator_of(c, a, 2), r);
+  return draw(c, &job, tensor_device(self), self->dtype, &self->shape,
+              generator_of(c, a, 2), &r[0]);
+}
+
+Status run_random(Context *c, Args *a, Tensor **r) {
+  Tensor *self = a->at[0].tensor, *t = NULL;
+  Draw job = {.what = DRAW_INTEGERS,
+              .low = a->at[1].integer,
+              .high = a->at[2].integer};
+  Philox *g = generator_of(c, a, 3), before = *g;
+  if (job.low > job.high)
+    return fail(c, E_RANGE, "%A %I is above high %I", "low", job.low,
+                job.high);
+  Status s = check_fits(c, "low", &a->at[1], self->dtype);
+  if (s == OK) s = check_fits(c, "high", &a->at[2], self->dtype);
+  if (s == OK) s = tensor_new(c, tensor_device(self), DTYPE_I64, &self->shape,
+                              &t);
+  if (s == OK) s = draw_into(c, &job, t, g);
+  if (s == OK) s = move_into(c, self, t);
+  tensor_release(c, t);
+  if (s == OK) r[0] = tensor_share(self);
+  else *g = before;
+  return s;
 }
 
 /* r = self * mask, mask = 0 or 1 / (1 - p); the mask is the hidden result. */
