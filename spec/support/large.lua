@@ -38,6 +38,13 @@ local rows = {
     return { r(300, 700), { 300, 700 }, { 350, 1 } }
   end,
   diag = one(400), trace = total,
+  tril = total, triu = total, flip = reduction,
+  roll = function() return { r(300, 700), { 100, 7 }, { 1, 2 } } end,
+  pad = function() return { r(300, 700), { 5, 9, 3, 2 }, { mode = "reflect" } } end,
+  pad_fold = function()
+    return { r(300, 700), { 5, 9, 3, 2 }, { mode = "reflect" } }
+  end,
+  rot90 = total,
   tile = function() return { r(300, 350), { 2, 3 } } end,
   repeat_interleave = function() return { r(300, 350), 3, 1 } end,
   sum = reduction, mean = reduction, amax = reduction, amin = reduction,

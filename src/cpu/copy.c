@@ -86,13 +86,28 @@ static void take_axes(Plan *p, const Move *m) {
   fuse_axes(p);
 }
 
-/* Does the source run along another axis than the target?  Then that axis
- * becomes the rows. */
+/* Walk an axis from its end. */
+static void reverse_axis(Plan *p, int d) {
+  const int64_t last = p->size[d] - 1;
+  p->dst.data += last * p->dst_stride[d] * (int64_t)p->dst.bytes;
+  p->src.data += last * p->src_stride[d] * (int64_t)p->src.bytes;
+  p->dst_stride[d] = -p->dst_stride[d];
+  p->src_stride[d] = -p->src_stride[d];
+}
+
+INLINE int64_t size_of_step(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* Does the source run along another axis than the target, in either direction?
+ * Then that axis becomes the rows. */
 static bool cross(Plan *p) {
   const int last = p->axes - 1;
-  if (p->src_stride[last] <= 1) return false;
+  if (size_of_step(p->src_stride[last]) <= 1) return false;
   for (int d = last - 1; d >= 0; d--) {
-    if (p->src_stride[d] != 1 || p->size[d] < CROSS_LEAST) continue;
+    if (size_of_step(p->src_stride[d]) != 1 || p->size[d] < CROSS_LEAST)
+      continue;
+    if (p->src_stride[d] < 0) reverse_axis(p, d);
     if (d != last - 1) swap_axes(p, d, last - 1);
     return true;
   }

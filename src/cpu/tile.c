@@ -126,12 +126,39 @@ ELEMENTS(uint16_t)
 ELEMENTS(uint32_t)
 ELEMENTS(uint64_t)
 
+/* Rows of the source backwards, by vectors of 16 bytes. */
+#define REVERSE(T, ...)                                                        \
+  static void reverse_##T(int64_t rows, int64_t cols, Matrix to,               \
+                          Matrix from) {                                       \
+    typedef T Lanes __attribute__((vector_size(16)));                          \
+    enum { LANES = 16 / sizeof(T) };                                           \
+    for (int64_t r = 0; r < rows; r++) {                                       \
+      T *const a = (T *)to.data + r * to.row;                                  \
+      const T *const b = (const T *)from.data + r * from.row;                  \
+      int64_t c = 0;                                                           \
+      for (; c + LANES <= cols; c += LANES) {                                  \
+        Lanes v;                                                               \
+        memcpy(&v, b - c - (LANES - 1), sizeof v);                             \
+        v = __builtin_shufflevector(v, v, __VA_ARGS__);                        \
+        memcpy(a + c, &v, sizeof v);                                           \
+      }                                                                        \
+      for (; c < cols; c++) a[c] = b[-c];                                      \
+    }                                                                          \
+  }
+REVERSE(uint8_t, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+REVERSE(uint16_t, 7, 6, 5, 4, 3, 2, 1, 0)
+REVERSE(uint32_t, 3, 2, 1, 0)
+REVERSE(uint64_t, 1, 0)
+
 typedef void Loops(int64_t rows, int64_t cols, Matrix to, Matrix from);
 
 static Loops *const fill_by[4] = {fill_uint8_t, fill_uint16_t, fill_uint32_t,
                                   fill_uint64_t};
 static Loops *const loops_by[4] = {loops_uint8_t, loops_uint16_t,
                                    loops_uint32_t, loops_uint64_t};
+
+static Loops *const reverse_by[4] = {reverse_uint8_t, reverse_uint16_t,
+                                     reverse_uint32_t, reverse_uint64_t};
 
 /* log2 of 1, 2, 4, 8 */
 INLINE int size_log(size_t bytes) { return bytes == 8 ? 3 : (int)(bytes >> 1); }
@@ -200,6 +227,8 @@ void matrix_copy(const CopyLevel *l, size_t bytes, int64_t rows, int64_t cols,
     copy_rows(bytes, rows, cols, to, from);
   } else if (to.col == 1 && from.col == 0) {
     fill_by[size](rows, cols, to, from);
+  } else if (to.col == 1 && from.col == -1) {
+    reverse_by[size](rows, cols, to, from);
   } else if (to.col == 1 && from.row == 1) {
     transpose(l, bytes, rows, cols, to, from);
   } else if (to.row == 1 && from.col == 1) { /* the same, seen from aside */

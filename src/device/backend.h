@@ -76,7 +76,7 @@ typedef struct Program {
 
 /* dst = src, any two dtypes (API.md 3: float to integer truncates, saturates,
  * NaN gives 0; to bool "not 0"; integers wrap; to float rounds to nearest).
- * src may be a number.  Same dtypes move bits. */
+ * src may be a number, and its strides negative.  Same dtypes move bits. */
 typedef struct Move {
   int axes;
   int64_t size[MAX_RANK];

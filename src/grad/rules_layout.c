@@ -5,6 +5,63 @@ static int64_t integer_at(const Tape *t, int k) {
   return args_integer(t->node->op, (const Args *)t->node->arg, k);
 }
 
+/* ---- turned axes ---- */
+
+Tensor *itself_back(Tape *t, Tensor *g) {
+  const Node *n = t->node;
+  Args a = tape_args(n->op);
+  for (int k = 1; k < op_rows[n->op].params && n->arg != NULL; k++)
+    a.at[k] = n->arg[k];
+  a.at[0] = arg_tensor(g);
+  return tape_call(t, n->op, &a);
+}
+
+Tensor *roll_back(Tape *t, Tensor *g) {
+  const Arg *shifts = &t->node->arg[1];
+  const bool is_one = shifts->kind == ARG_INTEGER;
+  int64_t back[MAX_RANK];
+  Args a = tape_args(OP_roll);
+  a.at[0] = arg_tensor(g);
+  a.at[1] = *shifts;
+  a.at[2] = t->node->arg[2];
+  if (is_one) {
+    a.at[1].integer = -shifts->integer;
+  } else {
+    for (int i = 0; i < shifts->count; i++) back[i] = -shifts->wholes[i];
+    a.at[1].wholes = back;
+  }
+  return tape_call(t, OP_roll, &a);
+}
+
+/* ---- borders ---- */
+
+/* pad or pad_fold with the node's widths, `sign` times, and its mode. */
+static Tensor *pad_again(Tape *t, OpId op, Tensor *x, int sign) {
+  const Arg *widths = &t->node->arg[1];
+  int64_t own[2 * MAX_RANK];
+  Args a = tape_args(op);
+  for (int i = 0; i < widths->count; i++) own[i] = sign * widths->wholes[i];
+  a.at[0] = arg_tensor(x);
+  a.at[1] = *widths;
+  a.at[1].wholes = own;
+  a.at[2] = t->node->arg[2];
+  return tape_call(t, op, &a);
+}
+
+/* A constant border is cut off again; what was cropped gets zeros. */
+Tensor *pad_back(Tape *t, Tensor *g) {
+  const bool is_constant = integer_at(t, 2) == 0;
+  return is_constant ? pad_again(t, OP_pad, g, -1)
+                     : pad_again(t, OP_pad_fold, g, 1);
+}
+
+/* The value of the border does not depend on the operand. */
+Tensor *pad_push(Tape *t, Tensor *tx) { return pad_again(t, OP_pad, tx, 1); }
+
+Tensor *pad_fold_back(Tape *t, Tensor *g) {
+  return pad_again(t, OP_pad, g, 1);
+}
+
 /* ---- windows ---- */
 
 Tensor *unfold_back(Tape *t, Tensor *g) {

@@ -6,6 +6,11 @@
 
 #include "grad/tape.h"
 
+Tensor *itself_back(Tape *t, Tensor *g); /* an op that is its own transpose */
+Tensor *roll_back(Tape *t, Tensor *g);
+Tensor *pad_back(Tape *t, Tensor *g);
+Tensor *pad_push(Tape *t, Tensor *tx);
+Tensor *pad_fold_back(Tape *t, Tensor *g);
 Tensor *unfold_back(Tape *t, Tensor *g);
 Tensor *unfold_add_back(Tape *t, Tensor *g);
 Tensor *as_strided_back(Tape *t, Tensor *g);

@@ -64,16 +64,22 @@ static Status move_across(Context *c, Tensor *dst, const Tensor *src) {
   return s;
 }
 
-Status move_into(Context *c, Tensor *dst, const Tensor *src) {
+Status move_seen(Context *c, Tensor *dst, const Tensor *src, const Shape *seen,
+                 int64_t more) {
   Move m;
   if (dst->count == 0) return OK;
-  if (tensor_device(dst) != tensor_device(src)) return move_across(c, dst, src);
   move_open(&m, dst);
-  m.src.data = tensor_data(src);
+  m.src.data = tensor_data(src) + more * (int64_t)dtype_bytes(src->dtype);
   m.src.dtype = src->dtype;
-  move_space(&m, dst, &src->shape);
+  move_space(&m, dst, seen);
   Backend *b = tensor_backend(dst);
   return check_done(c, b->move(b, &m));
+}
+
+Status move_into(Context *c, Tensor *dst, const Tensor *src) {
+  if (dst->count == 0) return OK;
+  if (tensor_device(dst) != tensor_device(src)) return move_across(c, dst, src);
+  return move_seen(c, dst, src, &src->shape, 0);
 }
 
 Status fill_with(Context *c, Tensor *t, const Arg *value) {

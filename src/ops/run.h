@@ -86,6 +86,12 @@ Status check_done(Context *c, bool done);
 /* dst = src, stretched and converted; both ready.  No record. */
 Status move_into(Context *c, Tensor *dst, const Tensor *src);
 
+/* dst = the elements of src, on the same device, as `seen` names them: sizes of
+ * dst, strides of any sign, from `more` elements after the first one on.  They
+ * are none that is written.  No record. */
+Status move_seen(Context *c, Tensor *dst, const Tensor *src, const Shape *seen,
+                 int64_t more);
+
 /* *r = a contiguous tensor with the values of x in dtype and on device d: x
  * itself, shared, where it is that already. */
 Status plain(Context *c, Tensor *x, Dtype dtype, Device *d, Tensor **r);

@@ -1,7 +1,66 @@
 --- Where elements lie: what their rows are tried on (see cases.lua).
 return function(tools)
   local case = tools.case
+
+  local function triangles(d)
+    return {
+      case { d { 3, 4 } }, case { d { 2, 3, 3 }, 1 }, case { d { 4, 2 }, -2 },
+      case { d { 2, 2 }, 9 }, case { d { 0, 3 } },
+    }
+  end
+
+  -- Widths that every mode can make of {3,4}, and a fold can take off {7,8}.
+  local function bordered(make)
+    local list = {}
+    for _, mode in ipairs { "constant", "reflect", "replicate", "circular" } do
+      list[#list + 1] = make({ 1, 2 }, mode)
+      list[#list + 1] = make({ 0, 1, 2, 1 }, mode)
+      list[#list + 1] = make({ 3, 3, 2, 2 }, mode)
+    end
+    return list
+  end
+
   return {
+    tril = triangles,
+    triu = triangles,
+    flip = function(d)
+      return {
+        case { d { 2, 3 } }, case { d { 2, 37 }, 2 }, case { d { 3, 2, 2 }, { 1, -1 } },
+        case { d { 0, 2 }, 1 }, case { d {} }, case { d { 41 }, 1 },
+      }
+    end,
+    rot90 = function(d)
+      return {
+        case { d { 2, 3 } }, case { d { 2, 3 }, -1 }, case { d { 2, 3 }, 2 },
+        case { d { 2, 3, 2 }, 1, { 3, 1 } }, case { d { 2, 2 }, 4 },
+      }
+    end,
+    roll = function(d)
+      return {
+        case { d { 2, 5 }, 2 }, case { d { 2, 5 }, -1, 2 },
+        case { d { 2, 3, 4 }, { 1, 7 }, { 1, -1 } }, case { d { 0, 2 }, 1, 1 },
+        case { d { 3 }, 0, 1 },
+      }
+    end,
+    pad = function(d)
+      local list = bordered(function(widths, mode)
+        return case({ d { 3, 4 }, widths }, { mode = mode })
+      end)
+      list[#list + 1] = case { d { 3, 4 }, { -1, 2, 1, -2 } }
+      list[#list + 1] = case({ d { 2, 3 }, { 1, 0 } }, { value = 1 })
+      list[#list + 1] = case { d { 2, 3 }, { 4, -5 } }
+      list[#list + 1] = case { d { 2, 3 }, { -4, 3, 1, 1 } }
+      list[#list + 1] = case { d { 0, 2 }, { 1, 1, 1, 0 } }
+      list[#list + 1] = case { d {}, {} }
+      return list
+    end,
+    pad_fold = function(d)
+      local list = bordered(function(widths, mode)
+        return case({ d { 7, 10 }, widths }, { mode = mode })
+      end)
+      list[#list + 1] = case { d { 3, 4 }, { -1, 2 } }
+      return list
+    end,
     unfold = function(d)
       return {
         case { d { 2, 7 }, 2, 3, 2 }, case { d { 5, 2 }, 1, 2 },

@@ -191,6 +191,126 @@ local function movedim(args)
   end, a.dtype)
 end
 
+-- ---- turned, moved on, bordered ----
+
+local function flip(args)
+  local a, turned = args[1], {}
+  for k = 1, #a.shape do turned[k] = args[2] == nil end
+  for _, dim in ipairs(as_list(args[2])) do turned[axis_of(#a.shape, dim)] = true end
+  return build(a.shape, function(index)
+    local source = array.copy(index)
+    for k, size in ipairs(a.shape) do
+      if turned[k] then source[k] = size + 1 - index[k] end
+    end
+    return get(a, source)
+  end, a.dtype)
+end
+
+-- One turn takes (i, j) to (columns + 1 - j, i).
+local function rot90(args)
+  local a = args[1]
+  local dims = args[3] or { 1, 2 }
+  local i, j = axis_of(#a.shape, dims[1]), axis_of(#a.shape, dims[2])
+  for _ = 1, (args[2] or 1) % 4 do
+    local before, shape = a, array.copy(a.shape)
+    shape[i], shape[j] = shape[j], shape[i]
+    a = build(shape, function(index)
+      local source = array.copy(index)
+      source[i], source[j] = index[j], before.shape[j] + 1 - index[i]
+      return get(before, source)
+    end, a.dtype)
+  end
+  return a
+end
+
+local function roll(args)
+  local a, shifts, dims = args[1], as_list(args[2]), args[3]
+  if dims == nil then
+    local n, data = #a.data, {}
+    for k, value in ipairs(a.data) do data[(k - 1 + shifts[1]) % n + 1] = value end
+    return array.new(a.shape, data, a.dtype)
+  end
+  return build(a.shape, function(index)
+    local source = array.copy(index)
+    for k, dim in ipairs(as_list(dims)) do
+      local axis = axis_of(#a.shape, dim)
+      source[axis] = (index[axis] - 1 - shifts[k]) % a.shape[axis] + 1
+    end
+    return get(a, source)
+  end, a.dtype)
+end
+
+local function triangle(keeps)
+  return function(args)
+    local a, k = args[1], args[2] or 0
+    local rank = #a.shape
+    return build(a.shape, function(index)
+      local zero = numbers.is_float[a.dtype] and 0.0 or 0
+      return keeps(index[rank] - index[rank - 1], k) and get(a, index) or zero
+    end, a.dtype)
+  end
+end
+
+-- Position j (from 0) of a padded axis as one of its n; nil: outside.
+local from_border = {
+  constant = function(j, n) return j >= 0 and j < n and j or nil end,
+  reflect = function(j, n)
+    if j < 0 then return -j end
+    return j < n and j or 2 * (n - 1) - j
+  end,
+  replicate = function(j, n) return math.max(0, math.min(n - 1, j)) end,
+  circular = function(j, n) return j % n end,
+}
+
+--- Of an array of `inner` sizes: the source of each padded index; nil: none.
+local function border(inner, widths, mode)
+  local outer, before = array.copy(inner), {}
+  for k = 1, #inner do before[k] = 0 end
+  for k = 1, #widths, 2 do
+    local axis = #inner - k // 2
+    before[axis] = widths[k]
+    outer[axis] = inner[axis] + widths[k] + widths[k + 1]
+  end
+  return outer, function(index)
+    local source = {}
+    for k, n in ipairs(inner) do
+      local at = from_border[mode or "constant"](index[k] - 1 - before[k], n)
+      if not at then return nil end
+      source[k] = at + 1
+    end
+    return source
+  end
+end
+
+local function pad(args, options)
+  local a = args[1]
+  local outer, source_of = border(a.shape, args[2], options.mode)
+  return build(outer, function(index)
+    local source = source_of(index)
+    local value = options.value or 0
+    if not source then return numbers.is_float[a.dtype] and value + 0.0 or value end
+    return get(a, source)
+  end, a.dtype)
+end
+
+local function pad_fold(args, options)
+  local g, inner = args[1], array.copy(args[1].shape)
+  for k = 1, #args[2], 2 do
+    local axis = #inner - k // 2
+    inner[axis] = inner[axis] - args[2][k] - args[2][k + 1]
+  end
+  local _, source_of = border(inner, args[2], options.mode)
+  local sum, strides = zeros(inner, g.dtype), array.strides(inner)
+  for index, k in array.each(g.shape) do
+    local source = source_of(index)
+    if source then
+      local at = array.place(strides, source)
+      sum.data[at] = sum.data[at] + g.data[k]
+    end
+  end
+  return sum
+end
+
 local function diag(args)
   local a, k = args[1], args[2] or 0
   local down, right = math.max(-k, 0), math.max(k, 0)
@@ -244,6 +364,13 @@ local function repeat_interleave(args)
 end
 
 return {
+  flip = flip,
+  rot90 = rot90,
+  roll = roll,
+  tril = triangle(function(right, k) return right <= k end),
+  triu = triangle(function(right, k) return right >= k end),
+  pad = pad,
+  pad_fold = pad_fold,
   unfold = unfold,
   unfold_add = unfold_add,
   as_strided = as_strided,
