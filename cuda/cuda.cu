@@ -123,6 +123,7 @@ EXPORT const char *tensus_cuda_open(Backend *b, int index) {
   cuda_fill_reduce(b);
   cuda_fill_index(b);
   cuda_fill_mask(b);
+  cuda_fill_sort(b);
   cuda_fill_gemm(b);
   cuda_fill_conv(b);
   cuda_fill_pool2d(b);

@@ -80,6 +80,7 @@ void cuda_fill_copy(Backend *b);
 void cuda_fill_reduce(Backend *b);
 void cuda_fill_index(Backend *b);
 void cuda_fill_mask(Backend *b);
+void cuda_fill_sort(Backend *b);
 void cuda_fill_gemm(Backend *b);
 void cuda_fill_conv(Backend *b);
 void cuda_fill_pool2d(Backend *b);

@@ -58,8 +58,9 @@ local function draw(shape, dtype, low, high)
 end
 
 --- What the cases of one row are drawn with: d(shape) gives an array.
-local function drawer(dtype)
-  local d = { dtype = dtype }
+-- d.smooth: slopes are checked, so nothing may be equal that is compared.
+local function drawer(dtype, smooth)
+  local d = { dtype = dtype, smooth = smooth }
   function d.positions(shape, n) return draw(shape, "i64", 1, n) end
   return setmetatable(d, {
     __call = function(_, shape, low, high)
@@ -599,7 +600,7 @@ local function cases_of(op, dtype, smooth)
   if op.pointwise then return pointwise_cases(op, dtype, smooth) end
   local make = rows[op.name]
     or error("spec/support/cases.lua has no case for " .. op.name, 0)
-  return make(drawer(dtype))
+  return make(drawer(dtype, smooth))
 end
 
 function cases.of(op, dtype) return cases_of(op, dtype, false) end

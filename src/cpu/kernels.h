@@ -26,6 +26,9 @@
   SLOT(size_t, mask_room, const Masked *)                     \
   SLOT(int64_t, mask_count, const Masked *)                   \
   SLOT(bool, mask_move, const Masked *)                       \
+  SLOT(size_t, sort_room, const Sort *)                       \
+  SLOT(bool, sort, const Sort *)                              \
+  SLOT(bool, bisect, const Bisect *)                          \
   SLOT(size_t, product_room, const Product *)                 \
   SLOT(bool, product, const Product *)                        \
   SLOT(size_t, conv_room, const Conv2d *)                     \

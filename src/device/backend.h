@@ -166,6 +166,44 @@ typedef struct Masked {
   void *scratch;
 } Masked;
 
+/* ---- orders: sort.c, sort.cu ---- */
+
+typedef enum SortFrom {
+  SORT_FIRST,    /* number s->first */
+  SORT_MEDIAN,   /* the first NaN; without one the lower middle */
+  SORT_NANMEDIAN /* the lower middle of what is not NaN; else the first NaN */
+} SortFrom;
+
+/* Lines of n elements, each in its order: rising or falling, equal ones as
+ * they came; NaN is the greatest, all NaN are equal, -0 equals 0.  Elements
+ * first .. first + keep - 1 of that order (the medians: rising, keep 1) ->
+ * values, and their places on the line, from `base` -> places (i64), which
+ * lie alike; either may be NULL. */
+typedef struct Sort {
+  Dtype dtype;
+  bool falls;
+  SortFrom from;
+  int64_t n, first, keep, base;
+  int64_t src_step, dst_step; /* along a line */
+  int axes;                   /* of the lines; may be 0 */
+  int64_t size[MAX_RANK], src_stride[MAX_RANK], dst_stride[MAX_RANK];
+  const char *src;
+  char *values, *places;
+  void *scratch;
+} Sort;
+
+/* at (lines, count), i64 = base + how many elements of a line of sequence
+ * (lines, n), which is in rising order, come before x (lines, count); `right`:
+ * or are equal to it.  Contiguous, n may be 0; line_step 0: one sequence for
+ * all lines, else n. */
+typedef struct Bisect {
+  Dtype dtype;
+  bool right;
+  int64_t lines, n, count, line_step, base;
+  const char *sequence, *x;
+  char *at;
+} Bisect;
+
 /* ---- products: gemm.c, gemm.cu ---- */
 
 /* c (batch, m, n) = a (batch, m, k) b (batch, k, n); any strides >= 0; k may
@@ -340,6 +378,9 @@ struct Backend {
   size_t (*mask_room)(Backend *b, const Masked *m);
   int64_t (*mask_count)(Backend *b, const Masked *m);
   bool (*mask_move)(Backend *b, const Masked *m);
+  size_t (*sort_room)(Backend *b, const Sort *s);
+  bool (*sort)(Backend *b, const Sort *s);
+  bool (*bisect)(Backend *b, const Bisect *s);
 
   size_t (*product_room)(Backend *b, const Product *p);
   bool (*product)(Backend *b, const Product *p);

@@ -56,14 +56,25 @@ Tensor *ties_push(Tape *t, Tensor *tx) {
   return tape_reshape(t, DIV(sum, tie_count(t, mask)), r->rank, r->size);
 }
 
-/* ---- one position of each line ---- */
+/* ---- positions on each line ---- */
 
-/* x (of the result's sizes) with the picked axis put back as size 1. */
+/* The dim of the row: its only param of that kind. */
+static int64_t dim_at(const Tape *t) {
+  const OpRow *row = &op_rows[t->node->op];
+  int k = 0;
+  while (row->param[k].kind != PARAM_DIM) k++;
+  assert(k < row->params);
+  return integer_at(t, k);
+}
+
+/* x (of the result's sizes) with the picked axis put back as size 1, if it is
+ * gone. */
 static Tensor *keep_dim(Tape *t, Tensor *x) {
   const Input *in = &t->node->input[0];
   int64_t size[MAX_RANK];
+  if (t->status != OK || x->shape.rank == in->rank) return x;
   for (int i = 0; i < in->rank; i++) size[i] = in->size[i];
-  if (in->rank > 0) size[integer_at(t, 1)] = 1;
+  size[dim_at(t)] = 1;
   return tape_reshape(t, x, in->rank, size);
 }
 
@@ -72,7 +83,7 @@ Tensor *pick_back(Tape *t, Tensor *g) {
   Args a = tape_args(OP_scatter_add);
   if (in->rank == 0) return g;
   a.at[0] = arg_tensor(tape_zeros(t, in));
-  a.at[1] = arg_integer(integer_at(t, 1));
+  a.at[1] = arg_integer(dim_at(t));
   a.at[2] = arg_tensor(keep_dim(t, tape_saved(t, SAVED_R2)));
   a.at[3] = arg_tensor(keep_dim(t, g));
   return tape_call(t, OP_scatter_add, &a);
@@ -83,7 +94,7 @@ Tensor *pick_push(Tape *t, Tensor *tx) {
   Args a = tape_args(OP_gather);
   if (t->node->input[0].rank == 0) return tx;
   a.at[0] = arg_tensor(tx);
-  a.at[1] = arg_integer(integer_at(t, 1));
+  a.at[1] = arg_integer(dim_at(t));
   a.at[2] = arg_tensor(keep_dim(t, tape_saved(t, SAVED_R2)));
   return tape_reshape(t, tape_call(t, OP_gather, &a), r->rank, r->size);
 }
