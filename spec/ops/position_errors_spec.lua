@@ -169,3 +169,39 @@ describe("equal positions", function()
     end
   end)
 end)
+
+describe("lists of positions", function()
+  it("name dims, sizes and what does not fit", function()
+    raises("index", "index: position 4 of dim 2 of {2,3}: positions are 1..3 or -1..-3",
+      x.index, x, {{}, ts.idx{1, 4}})
+    raises("index", "index: position -3 of dim 1 of {2,3}", x.index, x, {ts.idx{-3}})
+    refuses("index", "position 0 of dim 1 of {2,3}", "index_put", {ts.idx{1, 0}}, 5)
+    refuses("mask", "mask {2} does not match dim 2 of {2,3}, size 3", "index_put",
+      {{}, ts.tensor{true, false}}, 5)
+    refuses("too_many", "positions are too many for self {2,3}, which has 2 dims",
+      "index_put", {{}, {}, ts.idx{1}}, 5)
+    refuses("shape", "index tensors {2} and {3} do not broadcast", "index_put",
+      {ts.idx{1, 2}, ts.idx{1, 2, 3}}, 5)
+    refuses("shape", "value {2} does not broadcast to the indexed {1,3}", "index_put",
+      {ts.idx{1}}, ts.ones(2))
+    refuses("empty", "positions hold no tensor", "index_put", {{}, ":"}, 5)
+    refuses("dtype", "an index tensor is f32", "index_put", {ts.ones(2)}, 5)
+    refuses("mask", "a bool of rank 0 masks nothing", "index_put", {ts.tensor(true)}, 5)
+    refuses("type", "positions[1] is the string \"1:2\"", "index_put", {"1:2"}, 5)
+    refuses("type", "positions[2] is the number 3", "index_put", {ts.idx{1}, 3}, 5)
+    local u = ts.zeros(2, "u8")
+    raises("range", "value 300 does not fit in u8", u.index_put, u, {ts.idx{1}}, 300)
+    raises("range", "value holds -1", u.index_put, u, {ts.idx{1}}, ts.idx{-1})
+    raises("dtype", "value is f32 and self is u8", u.index_put, u, {ts.idx{1}}, ts.ones(1))
+    local b = ts.tensor{true}
+    raises("dtype", "self is bool, which does not add up", b.index_put, b, {ts.idx{1}}, true,
+      {accumulate = true})
+  end)
+
+  it("take what brackets take", function()
+    assert.same({3, 6}, x:index{":", ts.idx(-1)}:tolist())
+    assert.same({{4, 5, 6}}, x:index(ts.idx{2}):tolist())
+    assert.same({{1, 2, 3}, {7, 8, 9}}, x:index_put({ts.idx{2}}, ts.idx{7, 8, 9}):tolist())
+    assert.same({true, false}, ts.tensor{false, false}:index_put({ts.idx{1}}, true):tolist())
+  end)
+end)

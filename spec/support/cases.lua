@@ -626,9 +626,11 @@ function cases.tensors(c, make)
     local arg = c.args[k]
     if array.is(arg) then
       arg = make(arg)
-    elseif type(arg) == "table" and array.is(arg[1]) then
+    elseif type(arg) == "table" then
       local list = {}
-      for at, item in ipairs(arg) do list[at] = make(item) end
+      for at, item in ipairs(arg) do
+        list[at] = array.is(item) and make(item) or item
+      end
       arg = list
     end
     args[k] = arg

@@ -68,6 +68,13 @@ local rows = {
   index_add = function()
     return { r(300, 700), 1, positions(300, 400), r(400, 700) }
   end,
+  index = function()
+    return { r(300, 700), { positions(300, 90000), positions(700, 90000) } }
+  end,
+  index_put = function()
+    return { r(300, 700), { positions(300, 90000), positions(700, 90000) },
+      r(90000) }
+  end,
   masked_select = function() return { r(300, 700), r(300, 700):gt(0) } end,
   masked_scatter = function()
     return { r(300, 700), r(300, 700):gt(0), r(210000) }

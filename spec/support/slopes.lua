@@ -16,7 +16,7 @@ local room = 1e-7
 
 local function is_variable(op, arg, k)
   if not array.is(arg) or not numbers.is_float[arg.dtype] then return false end
-  return not (op.slopes and op.slopes[k] == false)
+  return not (k and op.slopes and op.slopes[k] == false)
 end
 
 --- The float arrays of a case that a derivative flows to, in order.
@@ -28,7 +28,7 @@ function slopes.variables(op, c)
       found[#found + 1] = arg
     elseif type(arg) == "table" and not array.is(arg) then
       for _, item in ipairs(arg) do
-        if array.is(item) then found[#found + 1] = item end
+        if is_variable(op, item) then found[#found + 1] = item end
       end
     end
   end

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "border/key.h"
+
 /* ---- numbers ---- */
 
 bool args_is_whole(lua_State *L, int index, int64_t *value) {
@@ -128,6 +130,32 @@ static void read_list(lua_State *L, int index, int count, bool is_table,
                    i + 1, border_describe(L, at));
     list[i] = h->tensor != NULL ? h->tensor : border_check(L, at, name);
     if (is_table) lua_rawseti(L, -2, i + 1);
+  }
+  arg->kind = ARG_LIST;
+  arg->count = count;
+  arg->list = list;
+}
+
+/* Index tensors, as read_list reads tensors; {}, ":" and ts.all are whole
+ * axes; one tensor alone is a list of it. */
+static void read_picks(lua_State *L, int index, const char *name, Arg *arg) {
+  const bool is_table = lua_istable(L, index);
+  const int count = is_table ? (int)lua_rawlen(L, index) : 1;
+  const size_t bytes = sizeof(Tensor *) * (size_t)(count > 0 ? count : 1);
+  Tensor **list = lua_newuserdatauv(L, bytes, 0);
+  lua_createtable(L, count, 0); /* holds them */
+  for (int i = 0; i < count; i++) {
+    if (is_table) lua_rawgeti(L, index, i + 1);
+    else lua_pushvalue(L, index);
+    const int at = lua_gettop(L);
+    const bool is_whole = is_table && key_is_whole(L, at);
+    if (!is_whole && border_handle(L, at) == NULL)
+      border_error(L, E_TYPE, NULL,
+                   "%A[%d] is %s; an index tensor is due, or {} for a whole "
+                   "axis",
+                   name, i + 1, border_describe(L, at));
+    list[i] = is_whole ? NULL : border_check(L, at, name);
+    lua_rawseti(L, -2, i + 1);
   }
   arg->kind = ARG_LIST;
   arg->count = count;
@@ -318,6 +346,9 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     break;
   case PARAM_INTEGER:
     set_integer(arg, args_whole(L, index, p->name));
+    break;
+  case PARAM_PICKS:
+    read_picks(L, index, p->name, arg);
     break;
   case PARAM_LIST: /* args in a row are taken by read_param */
     read_list(L, index, (int)lua_rawlen(L, index), true, p->name, arg);

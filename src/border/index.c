@@ -8,7 +8,7 @@
  *
  * Always: all checks of numbers and ranges pass before the first step runs.
  * Must not know: how a row works, how a key is spelt, what index tensors need
- * (compound/pick.c).
+ * (ops/pick.c).
  */
 #include "border/args.h"
 #include "border/key.h"
@@ -298,42 +298,6 @@ static Arg read_value(lua_State *L, int at, const Tensor *x) {
   return arg_tensor(border_check(L, at, "value"));
 }
 
-/* The least or greatest element of v, integers. */
-static Status read_extreme(Context *c, OpId op, Tensor *v, int64_t *value) {
-  Tensor *one = NULL;
-  char data[sizeof(int64_t)];
-  Status s = op_unary(c, op, v, &one);
-  if (s == OK) s = tensor_read(c, one, data);
-  if (s == OK) *value = scalar_to_i64(data, one->dtype);
-  tensor_release(c, one);
-  return s;
-}
-
-/* Integers into narrower ones: each of them must fit. */
-static Status check_integers(Context *c, Tensor *v, Dtype to) {
-  int64_t least = 0, most = 0;
-  if (dtype_class(v->dtype) != CLASS_INTEGER || v->count == 0 ||
-      dtype_class(to) != CLASS_INTEGER)
-    return OK;
-  if (dtype_least(v->dtype) >= dtype_least(to) &&
-      dtype_greatest(v->dtype) <= dtype_greatest(to))
-    return OK;
-  Status s = read_extreme(c, OP_amin, v, &least);
-  if (s == OK) s = read_extreme(c, OP_amax, v, &most);
-  if (s != OK || (least >= dtype_least(to) && most <= dtype_greatest(to)))
-    return s;
-  return fail(c, E_RANGE, "%A holds %I, which does not fit in %s (%I..%I)",
-              "value", least < dtype_least(to) ? least : most, dtype_name(to),
-              dtype_least(to), dtype_greatest(to));
-}
-
-static Status check_dtypes(Context *c, const Tensor *v, const Tensor *x) {
-  const DtypeClass from = dtype_class(v->dtype), to = dtype_class(x->dtype);
-  if (from <= to) return OK; /* ORDER DtypeClass: bool, integer, float */
-  return fail(c, E_DTYPE, "%A is %s and self is %s: convert it with :to()",
-              "value", dtype_name(v->dtype), dtype_name(x->dtype));
-}
-
 /* ---- assignment: ways to write ---- */
 
 static Status copy_into(Context *c, Tensor *to, const Arg *value) {
@@ -341,25 +305,6 @@ static Status copy_into(Context *c, Tensor *to, const Arg *value) {
   a.at[0] = arg_tensor(to);
   a.at[1] = *value;
   return op_call_inplace(c, OP_copy, &a);
-}
-
-/* The value as a tensor of the dtype and on the device of x. */
-static Status as_tensor(Context *c, const Tensor *x, const Arg *value,
-                        Tensor **r) {
-  Args a;
-  a.at[1] = arg_integer(x->dtype);
-  a.at[2].kind = ARG_DEVICE;
-  a.at[2].device = tensor_device(x);
-  if (value->kind == ARG_TENSOR) {
-    a.at[0] = arg_tensor(value->tensor);
-    return op_call(c, OP_cast, &a, r);
-  }
-  a.at[0] = arg_sizes(0, NULL); /* full: sizes, number, dtype, device, grad */
-  a.at[3] = a.at[2];
-  a.at[2] = a.at[1];
-  a.at[1] = *value;
-  a.at[4].kind = ARG_NONE;
-  return op_call(c, OP_full, &a, r);
 }
 
 static Status check_stretch(Context *c, const Arg *value, const Tensor *view) {
@@ -375,8 +320,8 @@ static Status check_stretch(Context *c, const Arg *value, const Tensor *view) {
 static Status put_picks(Context *c, const Path *p, Tensor *view,
                         const Arg *value, Tensor **r) {
   Tensor *v = NULL;
-  Status s = as_tensor(c, view, value, &v);
-  if (s == OK) s = pick_put(c, view, &p->picks, v, r);
+  Status s = value_like(c, view, value, &v);
+  if (s == OK) s = pick_put(c, view, &p->picks, v, false, r);
   tensor_release(c, v);
   return s;
 }
@@ -384,16 +329,9 @@ static Status put_picks(Context *c, const Path *p, Tensor *view,
 /* Into the picked places of the view, nothing being tracked. */
 static Status write_picks(Context *c, const Path *p, Tensor *view,
                           const Arg *value) {
-  Tensor *v = NULL, *whole = NULL;
-  bool done = false;
-  Status s = as_tensor(c, view, value, &v);
-  if (s == OK) s = pick_write(c, view, &p->picks, v, &done);
-  if (s == OK && !done) s = pick_put(c, view, &p->picks, v, &whole);
-  if (s == OK && !done) {
-    const Arg own = arg_tensor(whole);
-    s = copy_into(c, view, &own);
-  }
-  tensor_release(c, whole);
+  Tensor *v = NULL;
+  Status s = value_like(c, view, value, &v);
+  if (s == OK) s = pick_write(c, view, &p->picks, v, false);
   tensor_release(c, v);
   return s;
 }
@@ -490,7 +428,7 @@ static Status write_tracked(Context *c, const Path *p, Tensor *x,
   if (p->picks.count > 0)
     s = put_picks(c, p, view, value, &v);
   else if ((s = check_stretch(c, value, view)) == OK)
-    s = as_tensor(c, x, value, &v);
+    s = value_like(c, x, value, &v);
   if (s == OK) s = replace(c, p, before, x, view, v, &whole);
   if (s == OK) {
     own = arg_tensor(whole);
@@ -509,10 +447,8 @@ static bool is_tracked(const Arg *value) {
 static Status write_path(Context *c, const Path *p, Tensor *x,
                          const Arg *value) {
   Status s = tensor_writable(c, x, "self");
-  if (s == OK && value->kind == ARG_TENSOR) {
-    s = check_dtypes(c, value->tensor, x);
-    if (s == OK) s = check_integers(c, value->tensor, x->dtype);
-  }
+  if (s == OK && value->kind == ARG_TENSOR)
+    s = value_check(c, value->tensor, x);
   if (s != OK) return s;
   if (!c->is_recording || (!tensor_is_tracked(x) && !is_tracked(value)))
     return write_plain(c, p, x, value);

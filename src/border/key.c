@@ -170,6 +170,16 @@ static bool is_all(lua_State *L, int at) {
   return is;
 }
 
+bool key_is_whole(lua_State *L, int at) {
+  if (lua_type(L, at) == LUA_TSTRING)
+    return strcmp(lua_tostring(L, at), ":") == 0;
+  if (!lua_istable(L, at)) return is_all(L, at);
+  lua_pushnil(L);
+  if (lua_next(L, at) == 0) return true;
+  lua_pop(L, 2);
+  return false;
+}
+
 /* The item on top, number `number` of the table. */
 static void read_item(lua_State *L, int number, Index *x) {
   const int at = lua_gettop(L);

@@ -6,7 +6,7 @@
 #define TENSUS_BORDER_KEY_H
 
 #include "border/border.h"
-#include "compound/pick.h"
+#include "ops/pick.h"
 
 enum { MAX_ITEMS = 2 * MAX_RANK + 1 }; /* every axis, a new one before each */
 
@@ -38,5 +38,8 @@ void key_read(lua_State *L, int at, Index *x);
 
 /* Add the position at `at`, a whole number from 1 on or from the end. */
 void key_add_position(lua_State *L, int at, Index *x);
+
+/* Does the value at `at` stand for a whole axis: {}, ":" or ts.all? */
+bool key_is_whole(lua_State *L, int at);
 
 #endif

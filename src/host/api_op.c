@@ -102,6 +102,8 @@ static Status set_list(tensus_State *s, const Param *p, const tensus_Value *v,
                        Tensor **list, Arg *a) {
   for (size_t i = 0; i < v->len; i++) {
     const tensus_Tensor *h = v->u.tensors[i];
+    list[i] = NULL;
+    if (h == NULL && p->kind == PARAM_PICKS) continue; /* a whole axis */
     if (h == NULL)
       return fail(s->c, E_TYPE, "%A[%P] is no tensor", p->name, (int64_t)i);
     if (h->state != s)
@@ -123,6 +125,7 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
   case PARAM_OPERAND:
     return v->kind == TENSUS_TENSOR ? set_tensor(s, p, v, a)
                                     : set_number(s->c, p, v, a);
+  case PARAM_PICKS:
   case PARAM_LIST:
     if (v->kind != TENSUS_TENSORS)
       return fail(s->c, E_TYPE, "%A wants a list of tensors", p->name);

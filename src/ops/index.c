@@ -37,14 +37,24 @@ static void pick_strides(int64_t to[MAX_RANK], const Tensor *t) {
   memcpy(to, t->shape.stride, (size_t)t->shape.rank * sizeof *to);
 }
 
+/* The first place outside; nothing is passed over: a position that is inside
+ * is the one to ignore. */
+static int64_t find_outside(Backend *b, const Pick *p, int64_t limit) {
+  return limit > 0 ? b->find_outside(b, p, limit, p->base) : 0;
+}
+
+int64_t index_outside(Context *c, const Tensor *index, int64_t limit) {
+  const Pick p = {.axes = 1, .size = {index->count}, .index_stride = {1},
+                  .base = c->failure.base, .index = tensor_data(index)};
+  if (index->count == 0) return -1;
+  return find_outside(tensor_backend(index), &p, limit);
+}
+
 /* Every index lies inside dim `along` of `self`. */
 static Status check_inside(Context *c, const Pick *p, const Tensor *self,
                            const Tensor *index) {
   const int64_t limit = self->shape.size[p->along];
-  Backend *b = tensor_backend(self);
-  /* Nothing is passed over: a position that is inside is ignored. */
-  const int64_t bad =
-      limit > 0 ? b->find_outside(b, p, limit, p->base) : 0;
+  const int64_t bad = find_outside(tensor_backend(self), p, limit);
   if (bad < 0) return OK;
   int64_t rest = bad, at = 0; /* the place in the index tensor itself */
   for (int i = p->axes - 1; i >= 0; i--) {
@@ -343,18 +353,13 @@ Status run_one_hot(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *labels = NULL, *column = NULL;
   Tensor *classes = NULL, *is = NULL;
   const int64_t n = a->at[1].integer;
-  Pick p = {.axes = 1, .size = {x->count}, .index_stride = {1}};
   if (n < 1) return fail(c, E_RANGE, "%A is %I", "classes", n);
   Status s = index_plain(c, "self", x, tensor_device(x), &labels);
   if (s != OK) return s;
-  p.base = c->failure.base;
-  p.index = tensor_data(labels);
-  Backend *b = tensor_backend(labels);
-  const int64_t bad =
-      x->count > 0 ? b->find_outside(b, &p, n, p.base) : -1;
+  const int64_t bad = index_outside(c, labels, n), base = c->failure.base;
   if (bad >= 0)
     s = fail(c, E_INDEX, "%A[%P] is %I, classes are %I..%I", "self", bad,
-             index_value(c, labels, bad), p.base, n - 1 + p.base);
+             index_value(c, labels, bad), base, n - 1 + base);
   if (s == OK && x->shape.rank == MAX_RANK)
     s = check_rank(c, "self", x, 0, MAX_RANK - 1);
   if (s == OK) {
@@ -365,8 +370,8 @@ Status run_one_hot(Context *c, Args *a, Tensor **r) {
   if (s == OK) {
     Args ramp;
     for (int k = 0; k < MAX_PARAMS; k++) ramp.at[k].kind = ARG_NONE;
-    ramp.at[0] = arg_integer(p.base);
-    ramp.at[1] = arg_integer(p.base + n - 1);
+    ramp.at[0] = arg_integer(base);
+    ramp.at[1] = arg_integer(base + n - 1);
     ramp.at[4].kind = ARG_DEVICE;
     ramp.at[4].device = tensor_device(x);
     s = run_arange(c, &ramp, &classes);

@@ -11,6 +11,14 @@ Status index_plain(Context *c, const char *name, Tensor *index, Device *d,
 /* Element number `at` of a contiguous i64 tensor. */
 int64_t index_value(Context *c, const Tensor *index, int64_t at);
 
+/* Place of the first element of `index` (contiguous i64) that is outside of
+ * [base, base + limit); -1 if all are inside. */
+int64_t index_outside(Context *c, const Tensor *index, int64_t limit);
+
+/* (count) i64 on device d: the row-major places of the true elements of
+ * `mask`, from the base. */
+Status mask_places(Context *c, Tensor *mask, Device *d, Tensor **r);
+
 /* t itself, or a copy where it would be read while `target` is written. */
 Status isolate(Context *c, Tensor *t, const Tensor *target, Tensor **r);
 

@@ -155,3 +155,25 @@ Status run_nonzero(Context *c, Args *a, Tensor **r) {
   tensor_release(c, mask);
   return s;
 }
+
+Status mask_places(Context *c, Tensor *mask, Device *d, Tensor **r) {
+  Tensor *flat = NULL, *out = NULL;
+  Pass p = {.room = NULL};
+  Status s = plain(c, mask, DTYPE_BOOL, d, &flat);
+  if (s != OK) return s;
+  const Shape row = shape_of(1, &flat->count);
+  Tensor *line = NULL;
+  s = tensor_view(c, flat, &row, flat->offset, &line);
+  if (s == OK) {
+    s = pass_open(c, &p, &row, line, NULL);
+    const Shape shape = shape_of(1, &p.count);
+    if (s == OK) s = tensor_new(c, d, DTYPE_I64, &shape, &out);
+    if (s == OK) s = pass_move(c, &p, MASK_PLACES, out);
+    pass_close(&p);
+  }
+  if (s == OK) *r = out;
+  else tensor_release(c, out);
+  tensor_release(c, line);
+  tensor_release(c, flat);
+  return s;
+}

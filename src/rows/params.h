@@ -7,6 +7,8 @@
  *                      the dtype (infinite for floats)
  *   T_OR_NONE(name)    a tensor that may be left out
  *   LIST(name)         a table of tensors; LIST_OR_NONE(name)
+ *   PICKS(name)        a table of index tensors and masks; {} is a whole axis
+ *                      (NULL in the list of the Arg)
  *   DIM(name)          one axis; DIM_OR(name, k): k (from 0) when left out;
  *                      DIM_OR_NONE(name): none
  *   DIMS(name)         an axis or a table of them; left out: none given
@@ -36,6 +38,7 @@
 #define T_OR_NONE(name) {#name, PARAM_TENSOR, MAY_LACK, 0, NULL}
 #define LIST(name) {#name, PARAM_LIST, NEEDED, 0, NULL}
 #define LIST_OR_NONE(name) {#name, PARAM_LIST, MAY_LACK, 0, NULL}
+#define PICKS(name) {#name, PARAM_PICKS, NEEDED, 0, NULL}
 #define DIM(name) {#name, PARAM_DIM, NEEDED, 0, NULL}
 #define DIM_OR(name, value) {#name, PARAM_DIM, MAY_LACK, value, NULL}
 #define DIM_OR_NONE(name) {#name, PARAM_DIM, MAY_LACK, NAN, NULL}

@@ -5,6 +5,7 @@
 #undef T_OR_NONE
 #undef LIST
 #undef LIST_OR_NONE
+#undef PICKS
 #undef DIM
 #undef DIM_OR
 #undef DIM_OR_NONE

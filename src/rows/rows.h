@@ -36,6 +36,7 @@ typedef enum ParamKind {
   PARAM_OPERAND, /* tensor or number */
   PARAM_VALUE,   /* number, read by a pointwise row as an operand */
   PARAM_LIST,
+  PARAM_PICKS, /* a list of index tensors, NULL for whole axes */
   PARAM_DIM,
   PARAM_DIMS,
   PARAM_DIMS_TABLE,

@@ -32,7 +32,57 @@ return function(tools)
     return a
   end
 
+  -- Index tensors as brackets take them: from either end.
+  local function either(shape, n)
+    return array.build(shape, function()
+      local at = numbers.whole(1, n)
+      return numbers.whole(0, 1) == 1 and at or at - n - 1
+    end, "i64")
+  end
+
+  -- Rows alike, so that each layout can hold it and takes as many.
+  local function alike(shape)
+    return array.build(shape, function(at)
+      return (#at == 1 or at[#at] ~= 2) and 1 or 0
+    end, "bool")
+  end
+
+  local function picks()
+    return {
+      { { 4, 3 }, { either({ 5 }, 4) }, { 5, 3 } },
+      { { 4, 3 }, { {}, either({ 2, 2 }, 3) }, { 4, 2, 2 } },
+      { { 3, 4, 2 }, { either({ 3, 1 }, 3), either({ 2 }, 4) }, { 3, 2, 2 } },
+      { { 3, 4, 2 }, { either({ 3 }, 3), {}, either({ 3 }, 2) }, { 3, 4 } },
+      { { 3, 4 }, { alike { 3, 4 } }, { 9 } },
+      { { 3, 4 }, { {}, alike { 4 } }, { 3, 4 } },
+      { { 2, 3, 2 }, { alike { 2, 3 }, either({ 4 }, 2) }, { 4 } },
+      { { 4 }, { either({}, 4) }, {} },
+      { { 4, 2 }, { either({ 0 }, 4) }, { 0, 2 } },
+      { { 3, 4 }, { full({ 3 }, 0) }, { 0, 4 } },
+      { { 6 }, { either({ 20 }, 6) }, { 20 } },
+    }
+  end
+
   return {
+    index = function(d)
+      local list = {}
+      for k, p in ipairs(picks()) do list[k] = case { d(p[1]), p[2] } end
+      return list
+    end,
+    index_put = function(d)
+      local list = {}
+      for _, p in ipairs(picks()) do
+        list[#list + 1] = case { d(p[1]), p[2], d(p[3]) }
+      end
+      list[#list + 1] = case { d { 4, 3 }, { either({ 5 }, 4) }, d { 3 } }
+      list[#list + 1] = case { d { 4, 3 }, { either({ 5 }, 4) }, number(d) }
+      list[#list + 1] = case { d { 4, 3 }, { {}, either({ 5 }, 3) }, d {} }
+      if d.dtype == "bool" then return list end
+      for _, p in ipairs(picks()) do
+        list[#list + 1] = case({ d(p[1]), p[2], d(p[3]) }, { accumulate = true })
+      end
+      return list
+    end,
     masked_select = function(d)
       return {
         case { d { 3, 4 }, mask { 3, 4 } }, case { d { 3, 4 }, mask { 4 } },

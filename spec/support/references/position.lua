@@ -148,7 +148,100 @@ local function nonzero(args)
   return array.new({ n, #a.shape }, data, "i64")
 end
 
+-- ---- brackets: a list of index arrays, {} for whole axes ----
+
+-- Each item as lists of positions, one per axis it stands for, in its shape.
+local function pick_of(item, shape, axis)
+  if item.dtype ~= "bool" then
+    local n, data = shape[axis], {}
+    for k, at in ipairs(item.data) do data[k] = at < 0 and at + n + 1 or at end
+    return { axis = axis, axes = 1, shape = item.shape, at = { data } }
+  end
+  local columns, count = {}, 0
+  for a = 1, #item.shape do columns[a] = {} end
+  for index, k in array.each(item.shape) do
+    if item.data[k] ~= 0 then
+      count = count + 1
+      for a = 1, #index do columns[a][count] = index[a] end
+    end
+  end
+  return { axis = axis, axes = #item.shape, shape = { count }, at = columns }
+end
+
+local function picks_of(list, shape)
+  local picks, axis = {}, 1
+  for _, item in ipairs(list) do
+    if array.is(item) then
+      picks[#picks + 1] = pick_of(item, shape, axis)
+      axis = axis + picks[#picks].axes
+    else
+      axis = axis + 1
+    end
+  end
+  return picks
+end
+
+-- Where each element of the result is read: a function from its index, and
+-- the shape of the result.
+local function plan_of(list, shape)
+  local picks = picks_of(list, shape)
+  local both, is_picked, apart, last = {}, {}, false, nil
+  for _, p in ipairs(picks) do
+    both = common({ shape = both }, p)
+    apart = apart or last ~= nil and p.axis ~= last
+    last = p.axis + p.axes
+    for a = p.axis, last - 1 do is_picked[a] = true end
+  end
+  local first = apart and 1 or picks[1].axis
+  local result, others = {}, {}
+  for axis = 1, #shape do
+    if not is_picked[axis] then others[#others + 1] = axis end
+  end
+  for k = 1, #others + #both do
+    local at = k - first + 1
+    if at >= 1 and at <= #both then
+      result[k] = both[at]
+    else
+      result[k] = shape[others[at < 1 and k or k - #both]]
+    end
+  end
+  return function(index)
+    local source = {}
+    for k, axis in ipairs(others) do
+      source[axis] = index[k < first and k or k + #both]
+    end
+    local inner = table.move(index, first, first + #both - 1, 1, {})
+    for _, p in ipairs(picks) do
+      for a, column in ipairs(p.at) do
+        source[p.axis + a - 1] = wide(array.new(p.shape, column, "i64"), inner)
+      end
+    end
+    return source
+  end, result
+end
+
+local function index(args)
+  local a = args[1]
+  local place, shape = plan_of(args[2], a.shape)
+  return array.build(shape, function(at) return array.get(a, place(at)) end,
+    a.dtype)
+end
+
+local function index_put(args, options)
+  local a, value = args[1], args[3]
+  local place, shape = plan_of(args[2], a.shape)
+  local result = copied(a)
+  for at in array.each(shape) do
+    local to = place(at)
+    local before = options.accumulate and array.get(result, to) or 0
+    local v = array.is(value) and wide(value, at) or value
+    put(result, to, before + v)
+  end
+  return result
+end
+
 return {
+  index = index, index_put = index_put,
   masked_select = masked_select, masked_scatter = masked_scatter,
   nonzero = nonzero,
   scatter = scatter, index_copy = index_copy, index_fill = index_copy,

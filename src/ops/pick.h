@@ -1,8 +1,8 @@
-/* pick.h: tensors inside brackets: x[i], x[{i, {}, mask}].
+/* pick.h: index tensors and masks, read and written: x[i], x[{i, {}, mask}].
  *
- * Index tensors and masks become one list of places along the picked axes seen
- * as one; the elements then move by tracked ops, so that any derivative
- * exists (API.md, section 5).
+ * They become one list of places along the picked axes seen as one; the
+ * elements then move by tracked rows, so that any derivative exists (API.md,
+ * section 5).
  * Must not know: Lua; numbers and ranges, which are taken before.
  */
 #ifndef TENSUS_PICK_H
@@ -40,15 +40,23 @@ int pick_axes(const Tensor *t);
 Status pick_get(Context *c, Tensor *x, const Picks *p, Tensor **r);
 
 /* r = x with `value`, stretched to the shape that pick_get gives, at those
- * places; where a place is picked twice, the last one in row-major order
- * wins, for value and derivative.  value has the dtype and device of x. */
+ * places: added, or in their stead.  Where a place is picked twice, the last
+ * one in row-major order wins, for value and derivative.  value has the dtype
+ * and device of x. */
 Status pick_put(Context *c, Tensor *x, const Picks *p, Tensor *value,
-                Tensor **r);
+                bool adds, Tensor **r);
 
-/* The same into x itself, where nothing is tracked.  *done false: the picked
- * axes do not lie as one in memory, and nothing has been done; pick_put and a
- * copy serve then. */
+/* The same into x itself, where nothing is tracked. */
 Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
-                  bool *done);
+                  bool adds);
+
+/* ---- what may be assigned ---- */
+
+/* May v go into x?  Within floats, within integers where each of them fits,
+ * from bool up.  E_DTYPE, E_RANGE. */
+Status value_check(Context *c, Tensor *v, const Tensor *x);
+
+/* A number, or a tensor, as a tensor of the dtype and on the device of x. */
+Status value_like(Context *c, const Tensor *x, const Arg *value, Tensor **r);
 
 #endif
