@@ -100,6 +100,9 @@ static const struct {
     {OP_roll, "f2x3 {1,1} {0,1}"},
     {OP_pad, "f3x4 {1,2,2,1} 1"},
     {OP_pad_fold, "f6x6 {1,2,2,1} 1"},
+    {OP_rearrange, "f2x4 'a (b c) -> b (a c)' 'c=2 '"},
+    {OP_reduce, "f2x4 'a (b 2) -> b a' 0"},
+    {OP_einrepeat, "f2x3 'a b -> b a c' 'c=2 '"},
     {OP_split, "f2x3 {1,0,2} 1"},
     {OP_chunk, "f2x3 2 1"},
     {OP_meshgrid, "[ f2 f3 ]"},
@@ -236,7 +239,8 @@ static Arg read_sizes(const char **p) {
 }
 
 static Arg read_arg(Case *k, const char **p, const Form *form) {
-  static char text[32];
+  static char texts[2][32]; /* of one call */
+  static int last;
   Arg a = {.kind = ARG_NONE};
   char *end;
   switch (**p) {
@@ -248,6 +252,7 @@ static Arg read_arg(Case *k, const char **p, const Form *form) {
   case '_': ++*p; return a;
   case '\'': {
     const size_t n = strcspn(*p + 1, "'");
+    char *const text = texts[last ^= 1];
     memcpy(text, *p + 1, n);
     text[n] = '\0';
     *p += n + 2;

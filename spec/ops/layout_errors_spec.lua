@@ -61,6 +61,37 @@ local wrong = {
     ts.ones(1, 2, 3) },
   { "trace", {}, "rank", "trace: self {2} must have rank 2", ts.ones(2) },
   { "tril", {}, "rank", "tril: self {2} must have rank 2 to 12", ts.ones(2) },
+  { "rearrange", { "a b -> a c" }, "unknown_output_label",
+    'rearrange: pattern "a b -> a c": c is on the right side only' },
+  { "rearrange", { "a b -> a" }, "unknown_output_label",
+    'rearrange: pattern "a b -> a": b is on the left side only' },
+  { "rearrange", { "a b c -> a b c" }, "rank",
+    'rearrange: pattern "a b c -> a b c": the left side has 3 dims, self '
+      .. "{2,3} has 2" },
+  { "rearrange", { "a b" }, "bad_equation",
+    'rearrange: pattern "a b": -> is missing' },
+  { "rearrange", { "a (b -> a b" }, "bad_character",
+    "rearrange: pattern \"a (b -> a b\": '-' is not expected" },
+  { "rearrange", { "a a -> a" }, "duplicate",
+    'rearrange: pattern "a a -> a": a occurs twice on one side' },
+  { "rearrange", { "a (b c) -> a b c" }, "two_unknowns",
+    'rearrange: pattern "a (b c) -> a b c": the sizes of b and c are not '
+      .. "known" },
+  { "rearrange", { "a (b c) -> a b c", { b = 2 } }, "size",
+    'rearrange: pattern "a (b c) -> a b c": (b ...): dim 2 of self {2,3} is 3, '
+      .. "and the product of the known sizes is 2" },
+  { "rearrange", { "a b -> b a", { a = 4 } }, "size",
+    'rearrange: pattern "a b -> b a": a: dim 1 of self {2,3} is 2, and the '
+      .. "axis is 4" },
+  { "rearrange", { "a b -> b a", { c = 4 } }, "option",
+    'rearrange: pattern "a b -> b a": a size is given for c, which does not '
+      .. "occur" },
+  { "rearrange", { "a 3 -> a 3" }, "bad_equation",
+    'rearrange: pattern "a 3 -> a 3": 3: an axis that is kept needs a name' },
+  { "einrepeat", { "a b -> a b c" }, "shape",
+    'einrepeat: pattern "a b -> a b c": the new axis c needs a size' },
+  { "reduce", { "a b -> a", "median" }, "option",
+    'reduce: kind is "median"; one of sum|mean|max|min|prod|any|all is due' },
   { "split", { 2 }, "rank", "split: self has rank 0 and no dim", ts.ones() },
 }
 

@@ -38,6 +38,7 @@ local views = {
 -- A view of x, a copy of what lies turned.
 local both = {
   reshape = function(t) return t:reshape(-1) end,
+  rearrange = function(t) return t:rearrange("a b c -> (a b) c") end,
   flatten = function(t) return t:flatten() end,
   ravel = function(t) return t:ravel() end,
   unflatten = function(t) return t:flatten(1, 2):unflatten(1, { 2, -1 }) end,
@@ -49,6 +50,8 @@ local copies = {
   rot90 = function(t) return t:rot90(0) end,
   tile = function(t) return t:tile(1, 1, 1) end,
   repeat_interleave = function(t) return t:repeat_interleave(1, 1) end,
+  einrepeat = function(t) return t:einrepeat("a b c -> a b c n", { n = 1 }) end,
+  reduce = function(t) return t:reduce("a b c -> a b c", "sum") end,
   clone = function(t) return t:clone() end,
   pad = function(t) return t:pad {} end,
   tril = function(t) return t:tril(9) end,

@@ -45,6 +45,8 @@ local rows = {
     return { r(300, 700), { 5, 9, 3, 2 }, { mode = "reflect" } }
   end,
   rot90 = total,
+  reduce = function() return { r(300, 700), "a (b c) -> c a", "sum", { c = 7 } } end,
+  einrepeat = function() return { r(300, 700), "a b -> b a 2" } end,
   tile = function() return { r(300, 350), { 2, 3 } } end,
   repeat_interleave = function() return { r(300, 350), 3, 1 } end,
   sum = reduction, mean = reduction, amax = reduction, amin = reduction,
@@ -168,7 +170,7 @@ local rows = {
 local computes_nothing = {
   detach = true, flatten = true, t = true, split = true, chunk = true,
   unbind = true, meshgrid = true, unflatten = true, expand_as = true,
-  movedim = true,
+  movedim = true, rearrange = true,
 }
 
 local function takes_floats(op)

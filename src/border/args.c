@@ -323,6 +323,28 @@ static void read_table(lua_State *L, int index, const Param *p, Arg *arg) {
   read_sizes(L, index, are_dims, p->name, arg);
 }
 
+/* {p = 2, h = 3} as the text "p=2 h=3 ", which stays on the stack. */
+static void read_names(lua_State *L, int index, Arg *arg) {
+  lua_pushliteral(L, "");
+  const int text = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    const char *name =
+        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    if (name == NULL || name[strcspn(name, " =")] != '\0')
+      border_error(L, E_OPTION, NULL, "an option has %s for a name",
+                   border_describe(L, -2));
+    lua_pushvalue(L, text);
+    lua_pushfstring(L, "%s=%I ", name,
+                    (lua_Integer)args_whole(L, text + 2, name));
+    lua_concat(L, 2);
+    lua_replace(L, text);
+    lua_pop(L, 1);
+  }
+  arg->kind = ARG_TEXT;
+  arg->text = lua_tostring(L, text);
+}
+
 /* One value at `index` as param p.  May push what must stay on the stack. */
 static void read_value(lua_State *L, int index, const OpRow *row,
                        const Param *p, Arg *arg) {
@@ -376,6 +398,9 @@ static void read_value(lua_State *L, int index, const OpRow *row,
   case PARAM_TEXT:
     arg->kind = ARG_TEXT;
     arg->text = read_text(L, index, p->name);
+    break;
+  case PARAM_NAMES:
+    read_names(L, index, arg);
     break;
   case PARAM_FLAG:
     read_flag(L, index, p->name, arg);
@@ -442,6 +467,11 @@ static void check_row_option(lua_State *L, const OpRow *row) {
  * sizes and were read before. */
 static void read_options(lua_State *L, int index, bool beside, const OpRow *row,
                          Args *a) {
+  for (int k = 0; k < row->params; k++) {
+    if (row->param[k].kind != PARAM_NAMES) continue;
+    read_names(L, index, &a->at[k]);
+    return;
+  }
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
     if (!beside || !lua_isinteger(L, -2)) check_row_option(L, row);

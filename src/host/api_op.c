@@ -45,7 +45,7 @@ static Status set_text(Context *c, const Param *p, const tensus_Value *v,
   if (v->kind != TENSUS_STRING || v->u.s == NULL)
     return fail(c, E_TYPE, "%A wants a string", p->name);
   if (p->kind == PARAM_DEVICE) return set_device(c, v, a);
-  if (p->kind == PARAM_TEXT) {
+  if (p->kind == PARAM_TEXT || p->kind == PARAM_NAMES) {
     a->kind = ARG_TEXT;
     a->text = v->u.s;
     return OK;
@@ -137,6 +137,7 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
   case PARAM_PAIR: return set_sizes(s->c, p, v, a);
   case PARAM_WHOLES: return set_wholes(s->c, p, v, a);
   case PARAM_TEXT:
+  case PARAM_NAMES:
   case PARAM_CHOICE:
   case PARAM_DTYPE:
   case PARAM_DEVICE: return set_text(s->c, p, v, a);

@@ -22,9 +22,12 @@
  *   WHOLES(name)       a whole number, or a table of any number of them
  *   TEXT(name)         a string
  *   DTYPE_(name)       a dtype's name
+ *   CHOICE(name, "first|second")     one of the words
  *   O_...              the same as an option of the last table:
  *     O_FLAG(name, 0|1)  O_NUMBER(name, k)  O_INTEGER(name, k)  O_V(name, k)
  *     O_PAIR(name, k)    one whole number, or a table of two
+ *     O_NAMES(name)      the table of options itself: whole numbers by any
+ *                        names, as the text "p=2 h=3 "
  *     O_DIM(name, k)     one axis; k counts from 0
  *     O_POSITION(name)   a place along an axis; none when left out
  *     O_CHOICE(name, "first|second")   the first is the default
@@ -55,6 +58,8 @@
 #define PAIR(name) {#name, PARAM_PAIR, NEEDED, 0, NULL}
 #define WHOLES(name) {#name, PARAM_WHOLES, NEEDED, 0, NULL}
 #define TEXT(name) {#name, PARAM_TEXT, NEEDED, 0, NULL}
+#define CHOICE(name, words) {#name, PARAM_CHOICE, NEEDED, 0, words}
+#define O_NAMES(name) {#name, PARAM_NAMES, OPTION, 0, NULL}
 #define DTYPE_(name) {#name, PARAM_DTYPE, NEEDED, 0, NULL}
 #define O_FLAG(name, value) {#name, PARAM_FLAG, OPTION, value, NULL}
 #define O_NUMBER(name, value) {#name, PARAM_NUMBER, OPTION, value, NULL}

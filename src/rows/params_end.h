@@ -22,6 +22,8 @@
 #undef PAIR
 #undef WHOLES
 #undef TEXT
+#undef CHOICE
+#undef O_NAMES
 #undef DTYPE_
 #undef O_FLAG
 #undef O_NUMBER

@@ -135,6 +135,6 @@ const char *param_kind_name(ParamKind kind) {
   static const char *const names[] = {
       "tensor", "operand", "value",   "tensors", "positions", "dim",    "dims",
       "dims",    "shape",  "sizes",   "position", "integer", "number", "pair", "wholes",
-      "string", "flag",    "choice",  "dtype",   "device", "generator"};
+      "string",  "names", "flag",    "choice",  "dtype",   "device", "generator"};
   return names[kind];
 }

@@ -48,6 +48,7 @@ typedef enum ParamKind {
   PARAM_PAIR,
   PARAM_WHOLES, /* a whole number, or a table of any number of them */
   PARAM_TEXT,
+  PARAM_NAMES, /* whole numbers by name, in the place of options */
   PARAM_FLAG,
   PARAM_CHOICE,
   PARAM_DTYPE,

@@ -124,6 +124,39 @@ return function(tools)
         case { d { 3 }, tools.labels { 2 }, 1 },
       }
     end,
+    rearrange = function(d)
+      return {
+        case({ d { 2, 6, 3 }, "b (h p) w -> b h (w p)" }, { p = 2 }),
+        case { d { 2, 3 }, "a b -> b a" }, case { d { 2, 3, 4 }, "... c -> c ..." },
+        case { d { 2, 3, 4 }, "a ... -> (... a)" }, case { d { 1, 3 }, "1 a -> a ()" },
+        case({ d { 4 }, "(x1 y_2)->y_2 x1 1" }, { x1 = 2 }), case { d {}, "-> 1" },
+        case { d { 0, 3 }, "a b -> (a b)" }, case { d { 3 }, "... a -> a ..." },
+        case({ d { 2, 2, 4 }, "a b (c d) -> (b d) (a c)" }, { c = 2, d = 2 }),
+      }
+    end,
+    reduce = function(d)
+      local list = {
+        case { d { 2, 4, 6 }, "c (h 2) (w 2) -> c h w", "sum" },
+        case({ d { 2, 6 }, "a (b c) -> c", "sum" }, { c = 3 }),
+        case { d { 2, 3 }, "a b -> b a", "sum" }, case { d { 2, 3 }, "... -> ", "sum" },
+        case { d { 2, 3, 2 }, "a ... -> ...", "max" },
+        case { d { 3, 4 }, "a (b 2) -> a b", "min" }, case { d { 2, 3 }, "a b -> 1 b", "sum" },
+        case { d { 3, 2 }, "a b -> a", "mean" },
+      }
+      if d.dtype ~= "f64" then -- in which slopes are taken, and these have none
+        list[#list + 1] = case { d { 3, 2 }, "a b -> b", "any" }
+        list[#list + 1] = case { d { 3, 2 }, "a b -> b", "all" }
+      end
+      return list
+    end,
+    einrepeat = function(d)
+      return {
+        case({ d { 2, 3 }, "h w -> h w c" }, { c = 2 }),
+        case { d { 2, 3 }, "h w -> (h 2) (2 w)" }, case { d { 2, 3 }, "h w -> w h" },
+        case({ d { 3 }, "... -> n ..." }, { n = 0 }), case { d {}, "-> 3" },
+        case({ d { 4 }, "(a b) -> b r a" }, { b = 2, r = 2 }),
+      }
+    end,
     split = function(d)
       return {
         case { d { 2, 7 }, 3, 2 }, case { d { 5, 2 }, { 1, 0, 4 } },

@@ -363,7 +363,156 @@ local function repeat_interleave(args)
   end, a.dtype)
 end
 
+-- ---- axes by name ----
+
+--- The groups of a side: lists of names; a number is a name of its own.
+local function read_side(text, rank, sizes, mark)
+  local groups, dots = {}, nil
+  local function axis(word)
+    if word:find("^%d") then
+      local name = mark .. #groups .. "_" .. word
+      sizes[name] = tonumber(word)
+      return name
+    end
+    return word
+  end
+  text = text:gsub("%.%.%.", "@"):gsub("%b()", function(group)
+    return "(" .. group:sub(2, -2):gsub("%s+", ",") .. ")"
+  end)
+  for word in text:gmatch("%S+") do
+    local list = {}
+    for name in word:gsub("[()]", ""):gmatch("[^,]+") do
+      if name ~= "1" then list[#list + 1] = axis(name) end
+    end
+    groups[#groups + 1] = list
+    if word == "@" then dots = #groups end
+  end
+  return groups, dots and rank and rank - (#groups - 1)
+end
+
+local function spread(groups, count)
+  local result = {}
+  for _, group in ipairs(groups) do
+    local list = {}
+    for _, name in ipairs(group) do
+      if name ~= "@" then
+        list[#list + 1] = name
+      elseif #group == 1 then
+        for k = 1, count do result[#result + 1] = { "@" .. k } end
+      else
+        for k = 1, count do list[#list + 1] = "@" .. k end
+      end
+    end
+    if group[1] ~= "@" or #group > 1 then result[#result + 1] = list end
+  end
+  return result
+end
+
+--- Both sides of a pattern as groups of names, and the size of every name.
+local function read_pattern(a, pattern, given)
+  local sizes = {}
+  for name, size in pairs(given) do sizes[name] = size end
+  local left_text, right_text = pattern:match("^(.-)%->(.*)$")
+  local left, count = read_side(left_text, #a.shape, sizes, "l")
+  local right = read_side(right_text, nil, sizes, "r")
+  left, right = spread(left, count or 0), spread(right, count or 0)
+  for k, group in ipairs(left) do
+    local rest, unknown = a.shape[k], nil
+    for _, name in ipairs(group) do
+      if sizes[name] then rest = rest // sizes[name] else unknown = name end
+    end
+    if unknown then sizes[unknown] = rest end
+  end
+  return left, right, sizes
+end
+
+local function group_sizes(groups, sizes)
+  local shape = {}
+  for k, group in ipairs(groups) do
+    shape[k] = 1
+    for _, name in ipairs(group) do shape[k] = shape[k] * sizes[name] end
+  end
+  return shape
+end
+
+--- Positions (from 0) of names into at, from an index of their groups.
+local function take_apart(groups, sizes, index, at)
+  for k, group in ipairs(groups) do
+    local rest = index[k] - 1
+    for n = #group, 1, -1 do
+      at[group[n]] = rest % sizes[group[n]]
+      rest = rest // sizes[group[n]]
+    end
+  end
+end
+
+local function put_together(groups, sizes, at)
+  local index = {}
+  for k, group in ipairs(groups) do
+    index[k] = 0
+    for _, name in ipairs(group) do index[k] = index[k] * sizes[name] + at[name] end
+    index[k] = index[k] + 1
+  end
+  return index
+end
+
+local function rearrange(args, options)
+  local a = args[1]
+  local left, right, sizes = read_pattern(a, args[2], options)
+  return build(group_sizes(right, sizes), function(index)
+    local at = {}
+    take_apart(right, sizes, index, at)
+    return get(a, put_together(left, sizes, at))
+  end, a.dtype)
+end
+
+local folds = {
+  sum = function(list, zero)
+    for _, value in ipairs(list) do zero = zero + value end
+    return zero
+  end,
+  max = function(list) return math.max(table.unpack(list)) end,
+  min = function(list) return math.min(table.unpack(list)) end,
+  any = function(list)
+    for _, value in ipairs(list) do if value ~= 0 then return 1 end end
+    return 0
+  end,
+  all = function(list)
+    for _, value in ipairs(list) do if value == 0 then return 0 end end
+    return 1
+  end,
+}
+function folds.mean(list) return folds.sum(list, 0.0) / #list end
+
+local function folded_dtype(kind, dtype)
+  local is_float = numbers.is_float[dtype]
+  if kind == "any" or kind == "all" then return "bool" end
+  if kind == "sum" then return is_float and dtype or "i64" end
+  return kind == "mean" and not is_float and "f32" or dtype
+end
+
+local function reduce(args, options)
+  local a, pattern, kind = args[1], args[2], args[3]
+  local left, right, sizes = read_pattern(a, pattern, options)
+  local shape, lists = group_sizes(right, sizes), {}
+  local strides = array.strides(shape)
+  for index, k in array.each(a.shape) do
+    local at = {}
+    take_apart(left, sizes, index, at)
+    local place = array.place(strides, put_together(right, sizes, at))
+    lists[place] = lists[place] or {}
+    table.insert(lists[place], a.data[k])
+  end
+  local dtype, data = folded_dtype(kind, a.dtype), {}
+  local zero = numbers.is_float[dtype] and 0.0 or 0
+  for k = 1, array.count(shape) do data[k] = folds[kind](lists[k] or {}, zero) end
+  return array.new(shape, data, dtype)
+end
+
 return {
+  rearrange = rearrange,
+  reduce = reduce,
+  einrepeat = rearrange,
   flip = flip,
   rot90 = rot90,
   roll = roll,
