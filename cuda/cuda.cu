@@ -121,6 +121,7 @@ EXPORT const char *tensus_cuda_open(Backend *b, int index) {
   cuda_fill_pointwise(b);
   cuda_fill_copy(b);
   cuda_fill_reduce(b);
+  cuda_fill_scan(b);
   cuda_fill_index(b);
   cuda_fill_mask(b);
   cuda_fill_sort(b);

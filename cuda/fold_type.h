@@ -4,6 +4,7 @@
  * The fold is chosen at run time, alike for all threads of a launch.
  * No include guard: once per type; reduce.cu alone reads it.
  */
+#define BY by
 static __device__ T fold_start(int fold, T) {
   switch (fold) {
 #define FOLD(name, start, step, enter) \
@@ -14,14 +15,14 @@ static __device__ T fold_start(int fold, T) {
   return 0;
 }
 
-static __device__ T fold_enter(int fold, T x) {
+static __device__ T fold_enter(int fold, T x, T by) {
   switch (fold) {
 #define FOLD(name, start, step, enter) \
   case FOLD_##name:                    \
     return enter;
 #include "rows/fold.def"
   }
-  return x;
+  return (void)by, x;
 }
 
 static __device__ T fold_step(int fold, T r, T x) {
@@ -33,6 +34,7 @@ static __device__ T fold_step(int fold, T r, T x) {
   }
   return r;
 }
+#undef BY
 #undef T
 #undef LOWEST
 #undef HIGHEST

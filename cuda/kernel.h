@@ -78,6 +78,7 @@ static inline Grid grid_of_warps(int64_t n) {
 void cuda_fill_pointwise(Backend *b);
 void cuda_fill_copy(Backend *b);
 void cuda_fill_reduce(Backend *b);
+void cuda_fill_scan(Backend *b);
 void cuda_fill_index(Backend *b);
 void cuda_fill_mask(Backend *b);
 void cuda_fill_sort(Backend *b);

@@ -12,6 +12,8 @@
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
 #include "rows/scalar.h"
+#undef ABS
+#define ABS(a) fabs(a)
 #include "fold_type.h"
 #undef REAL
 #define REAL double
@@ -19,6 +21,8 @@
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
 #include "rows/scalar.h"
+#undef ABS
+#define ABS(a) fabs(a)
 #include "fold_type.h"
 #undef REAL
 #define WHOLE int32_t
@@ -49,6 +53,7 @@ enum {
 struct Fold {
   int fold, in, out;
   const char *src;
+  const char *by; /* of the compute type, or NULL */
   char *dst;
   char *partial;  /* kept.count x chunks values, when chunks > 1 */
   int64_t chunks; /* of one result, at least 1 */
@@ -58,6 +63,7 @@ struct Fold {
 };
 LAUNCH_POINTERS(Fold, f, {
   pointers.push_back(f.src);
+  pointers.push_back(f.by);
   pointers.push_back(f.dst);
   pointers.push_back(f.partial);
 })
@@ -66,12 +72,19 @@ LAUNCH_POINTERS(Fold, f, {
 template <typename C> struct Element {
   const Fold *f;
   int64_t from;
+  C by;
   __device__ C operator()(int64_t i) const {
     int64_t at[1];
     walk_at<1>(f->gone, f->gone_stride, i, at);
-    return fold_enter(f->fold, load_as<C>(f->src, f->in, from + at[0]));
+    return fold_enter(f->fold, load_as<C>(f->src, f->in, from + at[0]), by);
   }
 };
+
+/* Of the result at[1], whose first element is at[0]. */
+template <typename C>
+static __device__ Element<C> element_of(const Fold &f, const int64_t *at) {
+  return {&f, at[0], f.by != nullptr ? ((const C *)f.by)[at[1]] : C()};
+}
 
 template <typename C> struct Join {
   int fold;
@@ -99,7 +112,7 @@ template <typename C> static __global__ void fold_by_thread(Fold f) {
   EACH(k, f.kept.count) {
     int64_t at[2];
     walk_at<2>(f.kept, f.kept_stride, k, at);
-    const Element<C> element = {&f, at[0]};
+    const Element<C> element = element_of<C>(f, at);
     store_from<C>(f.dst, f.out, at[1], fold_few(f, element));
   }
 }
@@ -113,7 +126,7 @@ template <typename C> static __global__ void fold_by_warp(Fold f) {
     const int64_t last = first + FOLD_CHUNK < n ? first + FOLD_CHUNK : n;
     int64_t at[2];
     walk_at<2>(f.kept, f.kept_stride, k, at);
-    const Element<C> element = {&f, at[0]};
+    const Element<C> element = element_of<C>(f, at);
     const C r = warp_chunk(first, last, fold_start(f.fold, C()), element, join);
     if (threadIdx.x % WARP == 0) {
       if (f.chunks == 1)
@@ -139,7 +152,7 @@ static __global__ void __launch_bounds__(COLUMN_THREADS)
     const bool is_column = k < f.kept.count; /* the others repeat the last */
     int64_t at[2];
     walk_at<2>(f.kept, f.kept_stride, is_column ? k : f.kept.count - 1, at);
-    const Element<C> element = {&f, at[0]};
+    const Element<C> element = element_of<C>(f, at);
     const C r =
         column_chunk(first, last, fold_start(f.fold, C()), element, join, room);
     if (!is_column || threadIdx.x >= COLUMNS) continue;
@@ -174,6 +187,7 @@ static Fold fold_of(const Reduce *r) {
   f.in = r->in;
   f.out = r->out;
   f.src = r->src;
+  f.by = r->by;
   f.dst = r->dst;
   f.partial = (char *)r->scratch;
   f.kept = walk_of(r->kept, r->kept_size);

@@ -69,6 +69,27 @@ local calls = {
   end },
   { "operators", function() return -(x + 1) * 2 / x ^ 2 % 3 // 1 end },
   { "comparison", function() return x == x, x:lt(3), x:eq(x):all() end },
+  { "statistics", function()
+    return x:prod(1), x:var(2), x:std_mean(), x:nanmean(1), x:diff()
+  end },
+  { "norms", function()
+    return x:norm(), x:norm(3, 1), x:double():norm(2, { 1, 2 }),
+      x:norm(math.huge), x:normalize(1)
+  end },
+  { "scans", function()
+    return x:cumsum(1, { reverse = true }), x:cumprod(2), x:cummax(1),
+      x:logcumsumexp(2)
+  end },
+  { "gradients of reductions", function()
+    return ts.grad(w:prod(1):sum(), w), ts.grad(w:var(), w),
+      ts.grad(w:norm(3), w), ts.grad(w:norm(math.huge), w)
+  end },
+  { "gradients of scans", function()
+    local y = w:cumprod(2):sum() + w:logcumsumexp(1):sum()
+      + w:cummax(2):sum() + w:cumsum(1):sum()
+    local g = ts.grad(y, w, { create_graph = true })
+    return ts.grad(g:sum(), w)
+  end },
   { "a view", function() return x[1], x["1:2,2"], x.T, x:reshape(3, 2) end },
   { "indexing by positions", function() return x[rows] end },
   { "indexing by a table", function() return x[{ rows, 2 }] end },

@@ -57,45 +57,63 @@ static void put(Dtype d, void *data, int64_t i, double x) {
 
 /* ---- the order that is promised ---- */
 
-#define WORDS(T, LEAST, MOST, NAME, ADDED, MULTIPLIED)                       \
+/* What an element enters as, and how two values meet. */
+#define WORDS(T, LEAST, MOST, NAME, ABS)                                     \
+  static T NAME##_enter(FoldId f, T x, T by) {                               \
+    switch (f) {                                                             \
+    case FOLD_sum_abs:                                                       \
+    case FOLD_abs_max:                                                       \
+    case FOLD_abs_min: return ABS(x);                                        \
+    case FOLD_squares: return x * x;                                         \
+    case FOLD_scaled: return (x * by) * (x * by);                            \
+    case FOLD_spread: return (x - by) * (x - by);                            \
+    case FOLD_count: return x != x ? x : (T)(x != 0);                        \
+    case FOLD_any:                                                           \
+    case FOLD_all: return (T)(x != 0);                                       \
+    default: return x;                                                       \
+    }                                                                        \
+  }                                                                          \
   static T NAME##_step(FoldId f, T r, T x) {                                 \
     switch (f) {                                                             \
-    case FOLD_sum: return ADDED;                                             \
-    case FOLD_prod: return MULTIPLIED;                                       \
-    case FOLD_amax: return x > r || x != x ? x : r;                          \
-    case FOLD_amin: return x < r || x != x ? x : r;                          \
+    case FOLD_prod: return r * x;                                            \
+    case FOLD_amax:                                                          \
+    case FOLD_abs_max: return x > r || x != x ? x : r;                       \
+    case FOLD_amin:                                                          \
+    case FOLD_abs_min: return x < r || x != x ? x : r;                       \
     case FOLD_any: return r != 0 || x != 0;                                  \
-    default: return r != 0 && x != 0;                                        \
+    case FOLD_all: return r != 0 && x != 0;                                  \
+    default: return r + x;                                                   \
     }                                                                        \
   }                                                                          \
   static T NAME##_start(FoldId f) {                                          \
     switch (f) {                                                             \
-    case FOLD_sum: return 0;                                                 \
-    case FOLD_prod: return 1;                                                \
+    case FOLD_prod:                                                          \
+    case FOLD_all: return 1;                                                 \
     case FOLD_amax: return LEAST;                                            \
-    case FOLD_amin: return MOST;                                             \
-    default: return f == FOLD_all;                                           \
+    case FOLD_amin:                                                          \
+    case FOLD_abs_min: return MOST;                                          \
+    default: return 0;                                                       \
     }                                                                        \
-  }                                                                          \
-  static T NAME##_chunk(FoldId f, int64_t n, const T *x) {                   \
+  }
+#define FOLDS(T, NAME)                                                       \
+  static T NAME##_chunk(FoldId f, int64_t n, const T *x, T by) {             \
     T lane[FOLD_LANES];                                                      \
     for (int k = 0; k < FOLD_LANES; k++) lane[k] = NAME##_start(f);          \
-    for (int64_t i = 0; i < n; i++) {                                        \
-      const T e = f >= FOLD_any ? (T)(x[i] != 0) : x[i];                     \
-      lane[i % FOLD_LANES] = NAME##_step(f, lane[i % FOLD_LANES], e);        \
-    }                                                                        \
+    for (int64_t i = 0; i < n; i++)                                          \
+      lane[i % FOLD_LANES] = NAME##_step(f, lane[i % FOLD_LANES],            \
+                                         NAME##_enter(f, x[i], by));         \
     for (int half = FOLD_LANES / 2; half > 0; half /= 2)                     \
       for (int k = 0; k < half; k++)                                         \
         lane[k] = NAME##_step(f, lane[k], lane[k + half]);                   \
     return lane[0];                                                          \
   }                                                                          \
-  static T NAME##_fold(FoldId f, int64_t n, const T *x) {                    \
+  static T NAME##_fold(FoldId f, int64_t n, const T *x, T by) {              \
     const int64_t chunks = (n + FOLD_CHUNK - 1) / FOLD_CHUNK;                \
     T *partial = reserve((size_t)chunks * sizeof(T) + 1);                    \
     for (int64_t i = 0; i < chunks; i++)                                     \
       partial[i] = NAME##_chunk(                                             \
           f, i + 1 < chunks ? FOLD_CHUNK : n - i * FOLD_CHUNK,               \
-          x + i * FOLD_CHUNK);                                               \
+          x + i * FOLD_CHUNK, by);                                           \
     for (int64_t step = 1; step < chunks; step *= 2)                         \
       for (int64_t i = 0; i + step < chunks; i += 2 * step)                  \
         partial[i] = NAME##_step(f, partial[i], partial[i + step]);          \
@@ -103,26 +121,50 @@ static void put(Dtype d, void *data, int64_t i, double x) {
     free(partial);                                                           \
     return r;                                                                \
   }
-WORDS(float, -INFINITY, INFINITY, f32, r + x, r *x)
-WORDS(double, (double)-INFINITY, (double)INFINITY, f64, r + x, r *x)
+WORDS(float, -INFINITY, INFINITY, f32, fabsf)
+FOLDS(float, f32)
+WORDS(double, (double)-INFINITY, (double)INFINITY, f64, fabs)
+FOLDS(double, f64)
 
 /* Integers of any width wrap: reckoned in 64 bits and cut. */
-static int64_t whole_fold(FoldId f, int64_t n, const int64_t *x, bool wide) {
+static int64_t whole_enter(FoldId f, int64_t x, int64_t by) {
+  const uint64_t u = (uint64_t)x, b = (uint64_t)by;
+  switch (f) {
+  case FOLD_sum_abs:
+  case FOLD_abs_max:
+  case FOLD_abs_min: return x < 0 ? -x : x;
+  case FOLD_squares: return (int64_t)(u * u);
+  case FOLD_scaled: return (int64_t)(u * b * u * b);
+  case FOLD_spread: return (int64_t)((u - b) * (u - b));
+  case FOLD_count:
+  case FOLD_any:
+  case FOLD_all: return x != 0;
+  default: return x;
+  }
+}
+
+static int64_t whole_fold(FoldId f, int64_t n, const int64_t *x, int64_t by,
+                          bool wide) {
   const int64_t least = wide ? INT64_MIN : INT32_MIN;
   const int64_t most = wide ? INT64_MAX : INT32_MAX;
-  uint64_t r = f == FOLD_amax   ? (uint64_t)least
-               : f == FOLD_amin ? (uint64_t)most
-                                : (f == FOLD_prod || f == FOLD_all);
+  int64_t r = f == FOLD_amax                          ? least
+              : f == FOLD_amin || f == FOLD_abs_min   ? most
+                                                      : (f == FOLD_prod ||
+                                                         f == FOLD_all);
   for (int64_t i = 0; i < n; i++) {
-    const int64_t was = (int64_t)r;
-    if (f == FOLD_sum) r += (uint64_t)x[i];
-    if (f == FOLD_prod) r *= (uint64_t)x[i];
-    if (f == FOLD_amax && x[i] > was) r = (uint64_t)x[i];
-    if (f == FOLD_amin && x[i] < was) r = (uint64_t)x[i];
-    if (f == FOLD_any) r |= x[i] != 0;
-    if (f == FOLD_all) r &= x[i] != 0;
+    const int64_t e = whole_enter(f, x[i], by);
+    switch (f) {
+    case FOLD_prod: r = (int64_t)((uint64_t)r * (uint64_t)e); break;
+    case FOLD_amax:
+    case FOLD_abs_max: r = e > r ? e : r; break;
+    case FOLD_amin:
+    case FOLD_abs_min: r = e < r ? e : r; break;
+    case FOLD_any: r |= e; break;
+    case FOLD_all: r &= e; break;
+    default: r = (int64_t)((uint64_t)r + (uint64_t)e);
+    }
   }
-  return wide ? (int64_t)r : (int64_t)(int32_t)(uint32_t)r;
+  return wide ? r : (int64_t)(int32_t)(uint32_t)(uint64_t)r;
 }
 
 /* ---- one reduction, everywhere ---- */
@@ -182,16 +224,17 @@ static int64_t place(int axes, const int64_t *size, const int64_t *stride,
 static bool agrees(const Case *c, const double *x, const void *dst,
                    int64_t at) {
   const Reduce *r = &c->r;
+  const double by = get(r->compute, r->by, at);
   bool same = false;
   char want[8];
   if (r->compute == DTYPE_F32 || r->compute == DTYPE_F64) {
     double value;
     if (r->compute == DTYPE_F64) {
-      value = f64_fold(r->fold, c->n, x);
+      value = f64_fold(r->fold, c->n, x, by);
     } else {
       float *y = reserve((size_t)c->n * sizeof *y + 1);
       for (int64_t i = 0; i < c->n; i++) y[i] = (float)x[i];
-      value = (double)f32_fold(r->fold, c->n, y);
+      value = (double)f32_fold(r->fold, c->n, y, (float)by);
       free(y);
     }
     if (r->out == DTYPE_BOOL) return get(r->out, dst, at) == (value != 0);
@@ -203,7 +246,7 @@ static bool agrees(const Case *c, const double *x, const void *dst,
     int64_t *y = reserve((size_t)c->n * sizeof *y + 1);
     for (int64_t i = 0; i < c->n; i++) y[i] = (int64_t)x[i];
     const int64_t w =
-        whole_fold(r->fold, c->n, y, r->compute == DTYPE_I64);
+        whole_fold(r->fold, c->n, y, (int64_t)by, r->compute == DTYPE_I64);
     free(y);
     if (r->out == DTYPE_I64) return ((const int64_t *)dst)[at] == w;
     if (r->out == DTYPE_BOOL) return get(r->out, dst, at) == (w != 0);
@@ -232,6 +275,10 @@ static void check_case(Case *c) {
   double *x = reserve((size_t)c->n * sizeof *x + 1);
   c->dst = reserve((size_t)c->dst_reach * 8);
   char *first = reserve((size_t)c->dst_reach * 8);
+  char *by = reserve((size_t)c->dst_reach * 8);
+  for (int64_t i = 0; i < c->dst_reach; i++)
+    put(r->compute, by, i, check_random(&seed) * 2 - 0.9);
+  c->r.by = by;
   for (int64_t i = 0; i < c->reach; i++)
     put(r->in, src, i, check_random(&seed) * 2 - 0.9);
   c->r.src = src;
@@ -256,7 +303,7 @@ static void check_case(Case *c) {
       CHECK(memcmp(first, c->dst, (size_t)c->dst_reach * 8) == 0);
     }
   }
-  free(src), free(x), free(c->dst), free(first);
+  free(src), free(x), free(c->dst), free(first), free(by);
 }
 
 /* ---- cases ---- */
@@ -309,7 +356,7 @@ static void test_long(void) {
   for (int i = 0; i < 9; i++)
     for (int kind = 0; kind < 4; kind++) {
       if (check_fast() && kind > 1) continue;
-      Case c = case_of(i % 3 == 2 ? FOLD_amax : FOLD_sum, DTYPE_F32,
+      Case c = case_of(i % 3 == 2 ? FOLD_amax : i % 3 ? FOLD_spread : FOLD_sum, DTYPE_F32,
                        DTYPE_F32, DTYPE_F32);
       /* first kept inside, then gone inside */
       const int64_t n = shapes[i][1], m = shapes[i][0];

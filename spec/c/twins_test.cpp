@@ -192,9 +192,11 @@ void fold(FoldId id, Dtype in, Dtype compute, Dtype out, int64_t kept,
   twins("fold " + std::to_string(id) + " " + dtype_name(in) + " " +
             std::to_string(kept) + " x " + std::to_string(gone),
         {drawn(out, (size_t)kept, 0, 1),
-         drawn(in, (size_t)(kept * gone) + 1, whole ? 0 : -1, whole ? 9 : 1)},
+         drawn(in, (size_t)(kept * gone) + 1, whole ? 0 : -1, whole ? 9 : 1),
+         drawn(compute, (size_t)kept, 0, 3)},
         0, [=](Backend *b, const Pointers &at) {
           Reduce r = reduce_of(id, compute, in, out, kept, gone, across, at);
+          r.by = at[2];
           Scratch room(b, b->reduce_room(b, &r));
           r.scratch = room.at;
           CHECK(b->reduce(b, &r));
@@ -217,6 +219,53 @@ void test_folds() {
   for (int id = 0; id < (int)FOLD_COUNT; id++)
     for (Dtype d : {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64})
       for (int64_t gone : {5, 200}) fold((FoldId)id, d, d, d, 3, gone, true);
+}
+
+/* Lines of n elements, `lines` of them; `across`: side by side in memory. */
+void scan(ScanId id, Dtype in, Dtype compute, int64_t lines, int64_t n,
+          bool across, bool back) {
+  const size_t count = (size_t)(lines * n);
+  const bool real = dtype_class(in) == CLASS_FLOAT;
+  const double low = real ? 0.7 : 0, high = real ? 1.3 : 5;
+  twins("scan " + std::to_string(id) + " " + dtype_name(in) + " " +
+            std::to_string(lines) + " x " + std::to_string(n),
+        {drawn(real ? in : compute, count, 0, 1), drawn(in, count, low, high),
+         drawn(in, count, low, high), drawn(DTYPE_I64, count, 0, 1)},
+        real ? 4 * close_to(in) : 0, [=](Backend *b, const Pointers &at) {
+          Scan s = {};
+          const bool places = id == SCAN_MAX || id == SCAN_MIN;
+          const int64_t step = across ? lines : 1, end = back ? n - 1 : 0;
+          const int64_t width = real && in == DTYPE_F32 ? 4 : 8;
+          const int64_t from = end * step;
+          s.scan = id, s.in = in, s.out = real ? in : compute;
+          s.compute = compute, s.base = 1, s.n = n, s.lines = 1;
+          s.size[0] = lines, s.previous = back;
+          s.src_line[0] = s.dst_line[0] = s.by_line[0] = across ? 1 : n;
+          s.src_step = s.dst_step = s.by_step = back ? -step : step;
+          s.dst = at[0] + from * width;
+          s.src = at[1] + from * (int64_t)dtype_bytes(in);
+          s.by = id == SCAN_CHAIN ? at[2] + from * width : nullptr;
+          s.place = places ? at[3] + from * 8 : nullptr;
+          Scratch room(b, b->scan_room(b, &s));
+          s.scratch = room.at;
+          CHECK(b->scan(b, &s));
+          if (b == &gpu) b->wait(b);
+        });
+}
+
+void test_scans() {
+  for (bool across : {false, true})
+    for (int64_t n : {1, 5, 33, 300, 5000}) {
+      const int64_t lines = n > 1000 ? 2 : 9;
+      for (int id = 0; id < (int)SCAN_COUNT; id++)
+        for (Dtype d : reals) {
+          const bool exact = id == SCAN_MAX || id == SCAN_MIN;
+          const bool back = n == 33;
+          scan((ScanId)id, d, exact ? d : DTYPE_F64, lines, n, across, back);
+        }
+      for (int id = 0; id <= SCAN_MIN; id++)
+        scan((ScanId)id, DTYPE_U8, DTYPE_I64, lines, n, across, false);
+    }
 }
 
 void extreme(Dtype in, bool greatest, int64_t kept, int64_t gone,
@@ -635,6 +684,7 @@ void test_kernels() {
   RUN(test_moves);
   RUN(test_fills);
   RUN(test_folds);
+  RUN(test_scans);
   RUN(test_extremes);
   RUN(test_picks);
   RUN(test_rows_added);

@@ -15,6 +15,7 @@
 extern "C" {
 #include "cpu/cpu.h"
 #include "ground/ledger.h"
+#include "rows/rows.h"
 }
 
 #include "check.h"

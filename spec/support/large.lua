@@ -32,6 +32,12 @@ local function filled() return { { 300, 700 } } end
 local rows = {
   place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
   diag_embed = one(300, 30),
+  prod = function() return { draw({ 300, 700 }, 0.9, 1.1), 2 } end,
+  var = reduction, std = total, norm = reduction, normalize = reduction,
+  var_mean = total, std_mean = reduction,
+  cumsum = reduction, cumprod = function() return { r(300, 700), 1 } end,
+  cummax = reduction, cummin = function() return { r(300, 700), 1 } end,
+  logcumsumexp = reduction,
   nansum = reduction, nanmean = total, aminmax = reduction, diff = total,
   unfold_add = function() return { r(300, 350, 3), { 300, 352 }, 2, 3 } end,
   as_strided_add = function()

@@ -19,6 +19,8 @@
   SLOT(size_t, reduce_room, const Reduce *)                   \
   SLOT(bool, reduce, const Reduce *)                          \
   SLOT(bool, arg_extreme, const ArgExtreme *)                 \
+  SLOT(size_t, scan_room, const Scan *)                       \
+  SLOT(bool, scan, const Scan *)                              \
   SLOT(bool, gather, const Pick *)                            \
   SLOT(bool, scatter, const Pick *)                           \
   SLOT(bool, scatter_add, const Pick *)                       \

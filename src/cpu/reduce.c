@@ -34,7 +34,7 @@ enum {
 typedef struct Fold {
   const Reduce *r;
   const FoldLoops *loops;
-  ReduceLoad *load;
+  ReduceLoad *load, *load_by;
   ReduceStore *store;
   bool direct; /* elements are of the compute type already */
   int64_t in_bytes, bytes, out_bytes;
@@ -54,6 +54,7 @@ typedef struct Fold {
 typedef struct Room {
   _Alignas(64) char lanes[LANES_ROOM];
   _Alignas(64) char piece[LANES_ROOM]; /* packed elements */
+  _Alignas(64) char by[LANES_ROOM];    /* BY of each element of a take */
   /* one per level of the tree; alone, the first may reach into the others */
   _Alignas(64) char partial[LEVELS * LANES_ROOM / FOLD_LANES];
 } Room;
@@ -65,14 +66,7 @@ static const ReduceLevel *const levels[LEVEL_COUNT] = {
 #endif
 };
 
-static int type_of(Dtype compute) {
-  switch (compute) {
-  case DTYPE_F32: return TYPE_F32;
-  case DTYPE_F64: return TYPE_F64;
-  case DTYPE_I32: return TYPE_I32;
-  default: assert(compute == DTYPE_I64); return TYPE_I64;
-  }
-}
+const ReduceLevel *reduce_level(int level) { return levels[level]; }
 
 /* ---- choosing a way ---- */
 
@@ -161,9 +155,10 @@ static void fold_open(Fold *f, const Reduce *r) {
 
 static void fold_loops(Fold *f, const ReduceLevel *level) {
   const Reduce *r = f->r;
-  const int type = type_of(r->compute);
+  const int type = reduce_type(r->compute);
   f->loops = &level->fold[type][r->fold];
   f->load = level->load[type][r->in];
+  f->load_by = level->load[type][r->compute];
   f->store = level->store[type][r->out];
   assert(f->load != NULL && f->store != NULL);
 }
@@ -192,22 +187,22 @@ static void row_chunk(const Fold *f, const char *src, int64_t chunk,
   const int64_t first = chunk * FOLD_CHUNK;
   const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
   if (f->direct && f->gone == 1 && f->gone_src[0] == 1) {
-    f->loops->run(count, src + first * f->in_bytes, r);
+    f->loops->run(count, src + first * f->in_bytes, room->by, r);
     return;
   }
   pack(f, src, first, count, room->piece);
-  f->loops->run(count, room->piece, r);
+  f->loops->run(count, room->piece, room->by, r);
 }
 
 /* r[i] = step(r[i], element i of `count` neighbours) */
 static void take(const Fold *f, const char *src, int64_t count, Room *room,
                  void *r) {
   if (f->direct && f->col_src == 1) {
-    f->loops->into(count, src, r);
+    f->loops->into(count, src, room->by, r);
     return;
   }
   f->load(count, src, f->col_src, room->piece);
-  f->loops->into(count, room->piece, r);
+  f->loops->into(count, room->piece, room->by, r);
 }
 
 static void column_chunk(const Fold *f, const char *src, int64_t cols,
@@ -261,12 +256,24 @@ static Block block_at(const Fold *f, int64_t block) {
                  min_i64(f->width, f->cols - first)};
 }
 
+/* BY of the columns of a block, over again for each row of a take. */
+static void take_by(const Fold *f, const Block *b, Room *room) {
+  if (f->r->by == NULL) return;
+  const int64_t at = (b->dst - f->r->dst) / f->out_bytes;
+  const int64_t rows = f->flat ? lanes_of(f->n) : 1;
+  const size_t bytes = (size_t)(b->cols * f->bytes);
+  f->load_by(b->cols, f->r->by + at * f->bytes, f->col_dst, room->by);
+  for (int64_t i = 1; i < rows; i++)
+    memcpy(room->by + (size_t)i * bytes, room->by, bytes);
+}
+
 /* A tree of neighbours met from left to right, as a counter carries: the
  * values on the stack are those of the set bits of the chunks so far. */
 static void fold_block(const Fold *f, int64_t block, Room *room) {
   const Block b = block_at(f, block);
   const int64_t step = LANES_ROOM / FOLD_LANES;
   char *top = room->partial; /* one past the stack */
+  take_by(f, &b, room);
   for (int64_t chunk = 0; chunk < f->chunks; chunk++) {
     chunk_fold(f, b.src, b.cols, chunk, room, top);
     top += step;
@@ -304,6 +311,7 @@ static void chunks_work(void *arg, int64_t job, int worker) {
   const Block b = block_at(f, block);
   Room room;
   (void)worker;
+  take_by(f, &b, &room);
   for (int64_t i = first; i < last; i++)
     chunk_fold(f, b.src, b.cols, i, &room, partial_at(f, block, i));
 }
@@ -369,7 +377,7 @@ static int64_t search_row(const Search *s, const char *src, Room *room) {
   for (int64_t first = 0; first < f->n; first += FOLD_CHUNK) {
     const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
     const void *x = chunk_elements(f, src, first, count, room);
-    f->loops->run(count, x, next);
+    f->loops->run(count, x, room->by, next);
     if (first == 0) memcpy(best, next, sizeof best);
     s->rival(1, next, first, best, &best_first);
   }
@@ -425,7 +433,7 @@ bool arg_extreme_run(Backend *b, const ArgExtreme *a, int level) {
   fold_open(&s.f, &s.r);
   fold_loops(&s.f, levels[level]);
   s.f.out_bytes = 8;
-  const int type = type_of(s.r.compute);
+  const int type = reduce_type(s.r.compute);
   s.find = levels[level]->find[type];
   s.rival = levels[level]->rival[type][a->greatest];
   s.f.per_job = max_i64(1, JOB_ELEMENTS / (s.f.width * max_i64(s.f.n, 1)));

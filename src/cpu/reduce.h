@@ -10,13 +10,23 @@
 
 enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, REDUCE_TYPES };
 
-/* The loops of one fold, in the words of rows/fold.def. */
+INLINE int reduce_type(Dtype compute) {
+  switch (compute) {
+  case DTYPE_F32: return TYPE_F32;
+  case DTYPE_F64: return TYPE_F64;
+  case DTYPE_I32: return TYPE_I32;
+  default: assert(compute == DTYPE_I64); return TYPE_I64;
+  }
+}
+
+/* The loops of one fold, in the words of rows/fold.def.  `by` is readable
+ * memory where the fold has no BY. */
 typedef struct FoldLoops {
   void (*start)(int64_t n, void *r); /* r[i] = the start value */
-  /* *r = the fold of one chunk, 1 <= n <= FOLD_CHUNK neighbours */
-  void (*run)(int64_t n, const void *x, void *r);
-  /* r[i] = step(r[i], x[i]) of elements, and of partial values */
-  void (*into)(int64_t n, const void *x, void *r);
+  /* *r = the fold of one chunk, 1 <= n <= FOLD_CHUNK neighbours; BY is *by */
+  void (*run)(int64_t n, const void *x, const void *by, void *r);
+  /* r[i] = step(r[i], x[i]) of elements, with by[i], and of partial values */
+  void (*into)(int64_t n, const void *x, const void *by, void *r);
   void (*meet)(int64_t n, const void *x, void *r);
 } FoldLoops;
 
@@ -38,6 +48,8 @@ typedef struct ReduceLevel {
 } ReduceLevel;
 
 extern const ReduceLevel reduce_base, reduce_avx2, reduce_avx512;
+
+const ReduceLevel *reduce_level(int level);
 
 /* The slots on the loops of one level; for tests. */
 bool reduce_run(Backend *b, const Reduce *r, int level);

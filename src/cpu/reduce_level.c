@@ -28,6 +28,8 @@ INLINE float float_to_odd(double x) {
 /* The same truth, without adding: half the operations in a vector loop. */
 #undef OR
 #define OR(a, b) ((a) != 0 || (b) != 0 ? K(1) : K(0))
+#undef ABS
+#define ABS(a) _Generic((a), float: fabsf, double: fabs)(a)
 #define T float
 #define FN(name) name##_f32
 #define LOWEST (-INFINITY)

@@ -5,14 +5,17 @@
  * The loops are plain and of constant length where they can be: compilers
  * keep the FOLD_LANES sums in vector registers.
  */
-typedef T FN(Enter)(T x);
+typedef T FN(Enter)(T x, const T *by);
 typedef T FN(Step)(T r, T x);
+
+#define BY (*by)
 
 #define FOLD(name, start, step, enter)                     \
   SM T FN(start_##name)(void) { return start; }            \
   SM T FN(step_##name)(T r, T x) { return step; }          \
-  SM T FN(enter_##name)(T x) { return enter; }
+  SM T FN(enter_##name)(T x, const T *by) { return (void)by, enter; }
 #include "rows/fold.def"
+#undef BY
 
 /* lane[k] meets lane[k + half]; constant halves become vector operations. */
 #define MEET(half) \
@@ -21,25 +24,26 @@ typedef T FN(Step)(T r, T x);
 /* Few elements fill few lanes: the tree over the empty ones changes nothing,
  * as the start value is neutral (no lane is -0: 0 + -0 is 0). */
 INLINE T FN(run_few)(FN(Step) *step, FN(Enter) *enter, T start, int n,
-                     const T *x) {
+                     const T *x, const T *by) {
   T lane[FOLD_LANES / 4];
   for (int k = 0; k < FOLD_LANES / 4; k++) lane[k] = start;
-  for (int k = 0; k < n; k++) lane[k] = step(start, enter(x[k]));
+  for (int k = 0; k < n; k++) lane[k] = step(start, enter(x[k], by));
   MEET(8) MEET(4) MEET(2) MEET(1)
   return lane[0];
 }
 
 INLINE T FN(run)(FN(Step) *step, FN(Enter) *enter, T start, int64_t n,
-                 const T *x) {
+                 const T *x, const T *by) {
   T lane[FOLD_LANES];
   const int64_t whole = n - n % FOLD_LANES;
-  if (n <= FOLD_LANES / 4) return FN(run_few)(step, enter, start, (int)n, x);
+  if (n <= FOLD_LANES / 4)
+    return FN(run_few)(step, enter, start, (int)n, x, by);
   for (int k = 0; k < FOLD_LANES; k++) lane[k] = start;
   for (int64_t i = 0; i < whole; i += FOLD_LANES)
     for (int k = 0; k < FOLD_LANES; k++)
-      lane[k] = step(lane[k], enter(x[i + k]));
+      lane[k] = step(lane[k], enter(x[i + k], by));
   for (int64_t i = whole; i < n; i++)
-    lane[i - whole] = step(lane[i - whole], enter(x[i]));
+    lane[i - whole] = step(lane[i - whole], enter(x[i], by));
   MEET(32) MEET(16) MEET(8) MEET(4) MEET(2) MEET(1)
   return lane[0];
 }
@@ -50,16 +54,17 @@ INLINE T FN(run)(FN(Step) *step, FN(Enter) *enter, T start, int64_t n,
     T *r = to;                                                           \
     for (int64_t i = 0; i < n; i++) r[i] = FN(start_##name)();           \
   }                                                                      \
-  static void FN(loop_run_##name)(int64_t n, const void *x, void *to) {  \
+  static void FN(loop_run_##name)(int64_t n, const void *x,              \
+                                  const void *by, void *to) {            \
     *(T *)to = FN(run)(FN(step_##name), FN(enter_##name),                \
-                       FN(start_##name)(), n, x);                        \
+                       FN(start_##name)(), n, x, by);                    \
   }                                                                      \
   static void FN(loop_into_##name)(int64_t n, const void *from,          \
-                                   void *to) {                           \
-    const T *restrict x = from;                                          \
+                                   const void *with, void *to) {         \
+    const T *restrict x = from, *restrict by = with;                     \
     T *restrict r = to;                                                  \
     for (int64_t i = 0; i < n; i++)                                      \
-      r[i] = FN(step_##name)(r[i], FN(enter_##name)(x[i]));              \
+      r[i] = FN(step_##name)(r[i], FN(enter_##name)(x[i], by + i));      \
   }                                                                      \
   static void FN(loop_meet_##name)(int64_t n, const void *from,          \
                                    void *to) {                           \

@@ -109,6 +109,8 @@ typedef struct Reduce {
   FoldId fold;
   Dtype compute, in, out;
   const char *src;
+  const char *by; /* (kept), of the compute type, laid out as dst; NULL: the
+                     fold has no BY */
   char *dst;
   int kept, gone; /* axes, fused; each may be 0 */
   int64_t kept_size[MAX_RANK], kept_src[MAX_RANK], kept_dst[MAX_RANK];
@@ -123,6 +125,41 @@ typedef struct ArgExtreme {
   bool greatest;
   int64_t base;
 } ArgExtreme;
+
+/* ---- scans: scan.c, scan.cu ---- */
+
+typedef enum ScanId {
+  SCAN_SUM,
+  SCAN_PROD,
+  SCAN_MAX, /* with places; last of ties, NaN wins and stays */
+  SCAN_MIN,
+  SCAN_LOGSUMEXP, /* floats */
+  SCAN_CHAIN, /* floats: dst[i] = by[i] dst[i - 1] + src[i]; by[i - 1] with
+                 `previous` */
+  SCAN_COUNT
+} ScanId;
+
+/* Along each of `lines` axes' lines of n elements, n >= 1:
+ *   dst[i] = src[0] joined with ... src[i]
+ * computed in `compute`, in an order that differs between devices: sums and
+ * products are wanted in f64 or i64, logsumexp and chains in f64.  Steps may be negative: then
+ * data points at the last element of a line. */
+typedef struct Scan {
+  ScanId scan;
+  Dtype compute, in, out;
+  const char *src;
+  const char *by; /* SCAN_CHAIN: of dtype `in`; what is no factor of the
+                     formula is not read */
+  bool previous;
+  char *dst;
+  char *place; /* SCAN_MAX, SCAN_MIN: i64, laid out as dst, from `base` */
+  int64_t base;
+  int lines; /* axes, fused; may be 0 */
+  int64_t size[MAX_RANK];
+  int64_t src_line[MAX_RANK], by_line[MAX_RANK], dst_line[MAX_RANK];
+  int64_t n, src_step, by_step, dst_step;
+  void *scratch;
+} Scan;
 
 /* ---- positions: index.c, index.cu ---- */
 
@@ -363,6 +400,9 @@ struct Backend {
   size_t (*reduce_room)(Backend *b, const Reduce *r);
   bool (*reduce)(Backend *b, const Reduce *r);
   bool (*arg_extreme)(Backend *b, const ArgExtreme *a);
+
+  size_t (*scan_room)(Backend *b, const Scan *s);
+  bool (*scan)(Backend *b, const Scan *s);
 
   bool (*gather)(Backend *b, const Pick *p);
   bool (*scatter)(Backend *b, const Pick *p);

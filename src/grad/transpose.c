@@ -125,7 +125,10 @@ Tensor *diag_embed_back(Tape *t, Tensor *g) {
 /* ---- sums and copies ---- */
 
 int node_dims(const Node *n, int64_t dims[MAX_RANK]) {
-  const Arg *a = n->arg != NULL ? &n->arg[1] : NULL;
+  const OpRow *row = &op_rows[n->op];
+  int k = 0;
+  while (k < row->params - 1 && row->param[k].kind != PARAM_DIMS) k++;
+  const Arg *a = n->arg != NULL ? &n->arg[k] : NULL;
   if (a != NULL && a->kind == ARG_SIZES) {
     memcpy(dims, a->sizes, sizeof a->sizes);
     return a->count;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/reduce.h"
 #include "ops/run.h"
 #include "tensor/iterator.h"
 
@@ -45,27 +46,29 @@ static void reduce_axes(Reduce *r, const Shape *x, const bool gone[MAX_RANK]) {
   memcpy(r->gone_src, it.stride[0], sizeof it.size);
 }
 
-/* *r = fold of x over `gone`, in dtype `out`. */
-static Status fold(Context *c, FoldId id, const Tensor *x,
-                   const bool gone[MAX_RANK], bool keep, Dtype compute,
-                   Dtype out, Tensor **r) {
+Status reduce_fold(Context *c, const Tensor *x, const FoldCall *f,
+                   Tensor **r) {
   Reduce job;
   Tensor *made = NULL;
   char *scratch = NULL;
   Device *d = tensor_device(x);
-  const Shape shape = reduced_shape(&x->shape, gone, keep);
-  Status s = tensor_new(c, d, out, &shape, &made);
+  const Shape shape = reduced_shape(&x->shape, f->gone, f->keep);
+  Status s = tensor_new(c, d, f->out, &shape, &made);
   if (s != OK || made->count == 0) {
     *r = made;
     return s;
   }
-  job.fold = id;
-  job.compute = compute;
+  assert(f->by == NULL || (f->by->is_contiguous &&
+                           f->by->count == made->count &&
+                           f->by->dtype == f->compute));
+  job.fold = f->fold;
+  job.compute = f->compute;
   job.in = x->dtype;
-  job.out = out;
+  job.out = f->out;
   job.src = tensor_data(x);
+  job.by = f->by != NULL ? tensor_data(f->by) : NULL;
   job.dst = tensor_data(made);
-  reduce_axes(&job, &x->shape, gone);
+  reduce_axes(&job, &x->shape, f->gone);
   const size_t room = d->backend.reduce_room(&d->backend, &job);
   s = scratch_take(c, d, room, &scratch);
   if (s == OK) {
@@ -78,19 +81,50 @@ static Status fold(Context *c, FoldId id, const Tensor *x,
   return s;
 }
 
-/* Dims and keepdim of a reduction whose params are (self, dim, keepdim). */
-static Status reduce_args(Context *c, OpId op, Args *a, bool gone[MAX_RANK],
-                          bool *keep) {
+/* *r = fold of x over `gone`, in dtype `out`. */
+static Status fold(Context *c, FoldId id, const Tensor *x,
+                   const bool gone[MAX_RANK], bool keep, Dtype compute,
+                   Dtype out, Tensor **r) {
+  const FoldCall f = {.fold = id, .gone = gone, .keep = keep,
+                      .compute = compute, .out = out};
+  return reduce_fold(c, x, &f, r);
+}
+
+/* Where the dims stand among the params; keepdim comes next. */
+static int dims_at(OpId op) {
+  int k = 0;
+  while (op_rows[op].param[k].kind != PARAM_DIMS) k++;
+  return k;
+}
+
+Status reduce_args(Context *c, OpId op, Args *a, bool gone[MAX_RANK],
+                   bool *keep) {
   const Tensor *x = a->at[0].tensor;
-  const Status s = check_dims(c, &a->at[1], x, gone);
+  const int k = dims_at(op);
+  const Status s = check_dims(c, &a->at[k], x, gone);
   if (s != OK) return s;
   int64_t dims[MAX_RANK];
   int count = 0;
   for (int i = 0; i < x->shape.rank; i++)
     if (gone[i]) dims[count++] = i;
-  a->at[1] = arg_sizes(count, dims);
-  *keep = args_integer(op, a, 2) != 0;
+  a->at[k] = arg_sizes(count, dims);
+  *keep = args_integer(op, a, k + 1) != 0;
   return OK;
+}
+
+int64_t reduce_count(const Tensor *x, const bool gone[MAX_RANK]) {
+  int64_t n = 1;
+  for (int i = 0; i < x->shape.rank; i++)
+    if (gone[i]) n *= x->shape.size[i];
+  return n;
+}
+
+Status reduce_drop(Context *c, const Tensor *kept, const bool gone[MAX_RANK],
+                   bool keep, Tensor **r) {
+  const Shape shape = reduced_shape(&kept->shape, gone, keep);
+  const Status s = tensor_view(c, kept, &shape, kept->offset, r);
+  if (s == OK) (*r)->is_view = false;
+  return s;
 }
 
 /* ---- sums ---- */
@@ -137,9 +171,23 @@ Status run_sum_to(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
+/* ---- products ---- */
+
+/* Each factor adds its rounding to that of the product: in f64 millions of
+ * them stay below one of f32. */
+Status run_prod(Context *c, Args *a, Tensor **r) {
+  const Tensor *x = a->at[0].tensor;
+  bool gone[MAX_RANK], keep;
+  const Status s = reduce_args(c, OP_prod, a, gone, &keep);
+  if (s != OK) return s;
+  const bool is_float = dtype_class(x->dtype) == CLASS_FLOAT;
+  return fold(c, FOLD_prod, x, gone, keep, is_float ? DTYPE_F64 : DTYPE_I64,
+              sum_dtype(x->dtype), &r[0]);
+}
+
 /* ---- extremes ---- */
 
-static Status check_not_empty(Context *c, const Tensor *x,
+Status reduce_check_not_empty(Context *c, const Tensor *x,
                               const bool gone[MAX_RANK], const char *what) {
   if (shape_count(&x->shape) > 0) return OK;
   for (int i = 0; i < x->shape.rank; i++)
@@ -155,7 +203,7 @@ static Status extreme(Context *c, OpId op, FoldId id, const char *what,
   const Tensor *x = a->at[0].tensor;
   bool gone[MAX_RANK], keep;
   Status s = reduce_args(c, op, a, gone, &keep);
-  if (s == OK) s = check_not_empty(c, x, gone, what);
+  if (s == OK) s = reduce_check_not_empty(c, x, gone, what);
   if (s != OK) return s;
   return fold(c, id, x, gone, keep, dtype_compute(x->dtype), x->dtype, &r[0]);
 }
@@ -206,7 +254,7 @@ static Status arg_extreme(Context *c, const Tensor *x,
   ArgExtreme job;
   Tensor *made = NULL;
   const Shape shape = reduced_shape(&x->shape, gone, keep);
-  Status s = check_not_empty(c, x, gone, greatest ? "maximum" : "minimum");
+  Status s = reduce_check_not_empty(c, x, gone, greatest ? "maximum" : "minimum");
   if (s == OK) s = tensor_new(c, tensor_device(x), DTYPE_I64, &shape, &made);
   if (s != OK || made->count == 0) {
     *r = made;
@@ -219,6 +267,7 @@ static Status arg_extreme(Context *c, const Tensor *x,
   job.at.in = x->dtype;
   job.at.out = DTYPE_I64;
   job.at.src = tensor_data(x);
+  job.at.by = NULL;
   job.at.dst = tensor_data(made);
   job.at.scratch = NULL;
   reduce_axes(&job.at, &x->shape, gone);

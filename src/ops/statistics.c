@@ -4,17 +4,10 @@
  * These functions run through op_call, so each row records itself.
  * Must not know: how a fold runs.
  */
+#include "ops/reduce.h"
 #include "ops/run.h"
 
 /* ---- means ---- */
-
-/* How many elements meet in one of the result. */
-static int64_t reduced_count(const Tensor *x, const bool gone[MAX_RANK]) {
-  int64_t n = 1;
-  for (int i = 0; i < x->shape.rank; i++)
-    if (gone[i]) n *= x->shape.size[i];
-  return n;
-}
 
 /* *out: the dtype of a mean; *wide: what is added in.  Halves would overflow
  * at 65504 before they are divided, and integers wrap. */
@@ -48,7 +41,7 @@ Status run_mean(Context *c, Args *a, Tensor **r) {
   Status s = check_dims(c, &a->at[1], x, gone);
   if (s == OK) s = mean_dtypes(c, x, &a->at[3], &out, &wide);
   if (s != OK) return s;
-  const double n = (double)reduced_count(x, gone);
+  const double n = (double)reduce_count(x, gone);
   s = wide_sum(c, x, a, wide, &sum);
   if (s == OK) s = op_with_number(c, OP_div, sum, n, &mean);
   if (s == OK) s = op_cast(c, mean, out, &r[0]);
@@ -118,11 +111,50 @@ Status run_nanmean(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
-/* ---- both extremes ---- */
+/* ---- two results ---- */
+
+static Status spread_and_mean(Context *c, OpId spread, Args *a, Tensor **r) {
+  Args mean = *a;
+  mean.at[3].kind = ARG_NONE;
+  const Status s = op_call(c, spread, a, &r[0]);
+  return s != OK ? s : op_call(c, OP_mean, &mean, &r[1]);
+}
+
+Status run_var_mean(Context *c, Args *a, Tensor **r) {
+  return spread_and_mean(c, OP_var, a, r);
+}
+
+Status run_std_mean(Context *c, Args *a, Tensor **r) {
+  return spread_and_mean(c, OP_std, a, r);
+}
 
 Status run_aminmax(Context *c, Args *a, Tensor **r) {
   const Status s = op_call(c, OP_amin, a, &r[0]);
   return s != OK ? s : op_call(c, OP_amax, a, &r[1]);
+}
+
+/* ---- unit length ---- */
+
+Status run_normalize(Context *c, Args *a, Tensor **r) {
+  Tensor *x = a->at[0].tensor, *length = NULL, *size = NULL;
+  int dim = 0;
+  Status s = check_dim(c, "dim", a->at[1].integer, x->shape.rank, x, &dim);
+  if (s != OK) return s;
+  const int64_t dims[] = {dim};
+  Args norm, least;
+  norm.at[0] = arg_tensor(x);
+  norm.at[1] = arg_number(args_number(OP_normalize, a, 2));
+  norm.at[2] = arg_sizes(x->shape.rank > 0, dims);
+  norm.at[3] = arg_integer(1);
+  s = op_call(c, OP_norm, &norm, &length);
+  least.at[0] = arg_tensor(length);
+  least.at[1] = arg_number(args_number(OP_normalize, a, 3));
+  least.at[2].kind = ARG_NONE;
+  if (s == OK) s = op_call(c, OP_clamp, &least, &size);
+  if (s == OK) s = op_binary(c, OP_div, x, size, &r[0]);
+  tensor_release(c, length);
+  tensor_release(c, size);
+  return s;
 }
 
 /* ---- differences ---- */
