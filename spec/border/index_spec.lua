@@ -472,86 +472,7 @@ describe("walking", function()
   end)
 end)
 
-describe("brackets, by chance,", function()
-  local random = math.random
-  math.randomseed(20)
-
-  -- an item for an axis of n positions, and the positions it names
-  local function draw(n)
-    local kind = random(4)
-    if kind == 1 then
-      local k = random(n)
-      return random(2) == 1 and k or k - n - 1, {k}, true
-    elseif kind == 2 then
-      local a, b, step = random(n), random(n), random(3)
-      if b < a - 1 then a, b = b, a end
-      local t = {}
-      for k = a, b, step do t[#t + 1] = k end
-      return {a, b, step}, t
-    elseif kind == 3 then
-      local t = {}
-      for k = 1, n do t[k] = k end
-      return {}, t
-    end
-    local t = {}
-    for k = 1, random(4) do t[k] = random(n) end
-    return ts.idx(t), t
-  end
-
-  -- items for x {4,5,6} with at most one index tensor, and their positions
-  local function draw_items()
-    local items, places, picks = {}, {}, 0
-    for d = 1, 3 do
-      local is_number
-      repeat
-        items[d], places[d], is_number = draw(x:size(d))
-      until not (ts.is_tensor(items[d]) and picks > 0)
-      if ts.is_tensor(items[d]) then picks = 1 end
-      places[d].is_number = is_number
-    end
-    return items, places
-  end
-
-  it("read what loops read", function()
-    for _ = 1, 200 do
-      local items, places = draw_items()
-      local expected = {}
-      for _, a in ipairs(places[1]) do
-        for _, b in ipairs(places[2]) do
-          for _, c in ipairs(places[3]) do expected[#expected + 1] = x(a, b, c) + 0.0 end
-        end
-      end
-      assert.same(expected, x[items]:flatten():tolist())
-    end
-  end)
-
-  it("write what loops write, tracked or not", function()
-    for _ = 1, 200 do
-      local items, places = draw_items()
-      local plain, leaf = ts.zeros(4, 5, 6), ts.zeros(4, 5, 6, {requires_grad = true})
-      local tracked = leaf * 1
-      local v = ts.arange(x[items]:numel()):reshape(x[items].shape):float()
-      local expected, left = ts.zeros(4, 5, 6), ts.ones(4, 5, 6)
-      local flat = v:flatten():tolist()
-      local k = 0
-      for _, a in ipairs(places[1]) do
-        for _, b in ipairs(places[2]) do
-          for _, c in ipairs(places[3]) do
-            k = k + 1
-            expected:set(a, b, c, flat[k])
-            left:set(a, b, c, 0)
-          end
-        end
-      end
-      plain[items] = v
-      tracked[items] = v
-      assert.is_true(plain:equal(expected))
-      assert.is_true(tracked:equal(expected))
-      tracked:sum():backward()
-      assert.is_true(leaf.grad:equal(left))
-    end
-  end)
-
+describe("brackets", function()
   it("agree through a view whose axes cannot be seen as one", function()
     local base = ts.arange(120):float():reshape(6, 5, 4)
     local y, z = base:permute(3, 2, 1), base:permute(3, 2, 1):clone()
@@ -595,6 +516,8 @@ describe("out of memory", function()
     sweep(ts.ones(3, 3), function(t) t["2:3"] = {5, 6, 7} end)
     sweep(ts.ones(3, 3), function(t) t[{two, {2, 3}}] = 9 end)
     sweep(ts.ones(3, 3), function(t) t[t:gt(0)] = 9 end)
+    sweep(ts.ones(3, 3), function(t) t["2, new, ::2"] = w["1:2"] end)
+    sweep(ts.ones(3, 3), function(t) t[{two, {2, 3}}] = w[1] end)
     sweep(ts.ones(3, 3), function(t) return ts.tensor{{w[1], w[2]}, {w[3], w[1]}} end)
     sweep(ts.ones(3, 3), function(t) return ts.tensor({{1, 2}}, {dtype = "f64"}) end)
     sweep(ts.ones(3, 3), function(t) return tostring(t.T) end)

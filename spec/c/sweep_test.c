@@ -67,6 +67,7 @@ static const struct {
     {OP_index_select, "f2x3 1 i4"},
     {OP_index_add, "f2x3 0 i4 f4x3"},
     {OP_scatter, "f2x3 0 i2x3 f2x3"},
+    {OP_assign, "f2x3 f2 {0,1} {1,2} {1,1}"},
     {OP_index, "f2x3 [ i4 i4 ]"},
     {OP_index_put, "f2x3 [ i4 i4 ] f4"},
     {OP_masked_select, "f2x3 b2x3"},

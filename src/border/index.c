@@ -13,6 +13,9 @@
 #include "border/args.h"
 #include "border/key.h"
 #include "border/table.h"
+#include "ops/assign.h"
+
+#include <string.h>
 
 /* ---- items against a shape ---- */
 
@@ -179,14 +182,11 @@ static Status run_step(Context *c, const PathStep *step, Tensor *x,
   return op_call(c, step->op, &a, r);
 }
 
-/* r = x after all steps: x itself when there are none.  before (may be NULL):
- * the shapes that the steps began with. */
-static Status run_steps(Context *c, const Path *p, Tensor *x, Shape *before,
-                        Tensor **r) {
+/* r = x after all steps: x itself when there are none. */
+static Status run_steps(Context *c, const Path *p, Tensor *x, Tensor **r) {
   Tensor *now = tensor_share(x);
   for (int i = 0; i < p->steps; i++) {
     Tensor *next = NULL;
-    if (before != NULL) before[i] = now->shape;
     const Status s = run_step(c, &p->step[i], now, &next);
     tensor_release(c, now);
     if (s != OK) return s;
@@ -208,10 +208,10 @@ static Status read_path(Context *c, const Path *p, Tensor *x, Tensor **r) {
   Tensor *view = NULL;
   Status s;
   if (p->picks.count == 0) {
-    if (p->steps > 0) return run_steps(c, p, x, NULL, r);
+    if (p->steps > 0) return run_steps(c, p, x, r);
     return with_sizes(c, OP_view, x, &x->shape, r); /* x[{}] is a view */
   }
-  s = run_steps(c, p, x, NULL, &view);
+  s = run_steps(c, p, x, &view);
   if (s != OK) return s;
   s = pick_get(c, view, &p->picks, r);
   tensor_release(c, view);
@@ -340,7 +340,7 @@ static Status write_picks(Context *c, const Path *p, Tensor *view,
 static Status write_plain(Context *c, const Path *p, Tensor *x,
                           const Arg *value) {
   Tensor *view = NULL;
-  Status s = run_steps(c, p, x, NULL, &view);
+  Status s = run_steps(c, p, x, &view);
   if (s != OK) return s;
   if (p->picks.count > 0)
     s = write_picks(c, p, view, value);
@@ -350,91 +350,84 @@ static Status write_plain(Context *c, const Path *p, Tensor *x,
   return s;
 }
 
-/* The way back of one step: zeros around t, but for a new axis. */
-static Status undo_step(Context *c, const PathStep *step, const Shape *before,
-                        Tensor *t, Tensor **r) {
-  Args a;
-  const int64_t dim = step->dim;
-  a.at[0] = arg_tensor(t);
-  a.at[1] = arg_sizes(1, &dim);
-  if (step->op == OP_unsqueeze) return op_call(c, OP_squeeze, &a, r);
-  a.at[1] = arg_sizes(before->rank, before->size);
-  a.at[2] = arg_integer(dim);
-  a.at[3] = arg_integer(step->first);
-  a.at[4] = arg_integer(step->step);
-  return op_call(c, OP_place, &a, r);
+/* Where the steps lead, as positions of each axis of x: row assign. */
+static void path_box(const Path *p, const Shape *x, Arg box[3]) {
+  int axis[MAX_ITEMS + MAX_RANK]; /* of x, for each of the view; -1: new */
+  int rank = x->rank;
+  for (int k = 0; k < 3; k++) box[k] = arg_sizes(x->rank, x->size);
+  for (int i = 0; i < x->rank; i++) {
+    axis[i] = i;
+    box[0].sizes[i] = 0, box[2].sizes[i] = 1;
+  }
+  for (int i = 0; i < p->steps; i++) {
+    const PathStep *step = &p->step[i];
+    int *at = axis + step->dim;
+    const size_t behind = (size_t)(rank - step->dim) * sizeof *at;
+    if (step->op == OP_unsqueeze) {
+      memmove(at + 1, at, behind);
+      *at = -1;
+      rank++;
+      continue;
+    }
+    box[0].sizes[*at] = step->first;
+    box[1].sizes[*at] = step->count;
+    box[2].sizes[*at] = step->step;
+    if (step->op != OP_select) continue;
+    memmove(at, at + 1, behind - sizeof *at);
+    rank--;
+  }
 }
 
-/* r = zeros in the shape of x, with t where the steps lead. */
-static Status undo_steps(Context *c, const Path *p, const Shape *before,
-                         Tensor *t, Tensor **r) {
-  Tensor *now = tensor_share(t);
-  for (int i = p->steps - 1; i >= 0; i--) {
-    Tensor *next = NULL;
-    const Status s = undo_step(c, &p->step[i], &before[i], now, &next);
-    tensor_release(c, now);
-    if (s != OK) return s;
-    now = next;
-  }
-  *r = now;
+/* The way back of a step that took or made an axis: v has those of x then. */
+static Status undo_step(Context *c, const PathStep *step, Tensor *v,
+                        Tensor **r) {
+  const int64_t dim = step->dim;
+  Args a;
+  a.at[0] = arg_tensor(v);
+  a.at[1] = arg_integer(dim);
+  if (step->op == OP_select) return op_call(c, OP_unsqueeze, &a, r);
+  a.at[1] = arg_sizes(1, &dim);
+  if (step->op == OP_unsqueeze) return op_call(c, OP_squeeze, &a, r);
+  *r = tensor_share(v);
   return OK;
 }
 
-/* True where the steps lead, in the shape of x. */
-static Status mask_of(Context *c, const Path *p, const Tensor *x, Tensor **r) {
-  Tensor *mask = NULL, *view = NULL;
-  Args a;
-  a.at[0] = arg_sizes(x->shape.rank, x->shape.size);
-  a.at[1] = arg_integer(DTYPE_BOOL);
-  a.at[2].kind = ARG_DEVICE;
-  a.at[2].device = tensor_device(x);
-  a.at[3].kind = ARG_NONE;
-  const Arg yes = arg_integer(1);
-  Status s = op_call(c, OP_zeros, &a, &mask);
-  if (s == OK) s = run_steps(c, p, mask, NULL, &view);
-  if (s == OK) s = copy_into(c, view, &yes);
-  tensor_release(c, view);
-  if (s == OK)
-    *r = mask;
-  else
-    tensor_release(c, mask);
-  return s;
-}
-
-/* *r = x with v {..}, which stretches to the view's shape, in its place. */
-static Status replace(Context *c, const Path *p, const Shape *before, Tensor *x,
-                      Tensor *view, Tensor *v, Tensor **r) {
-  Tensor *wide = NULL, *placed = NULL, *mask = NULL;
-  Status s = with_sizes(c, OP_expand, v, &view->shape, &wide);
-  if (s == OK) s = undo_steps(c, p, before, wide, &placed);
-  if (s == OK) s = mask_of(c, p, x, &mask);
-  if (s == OK) s = op_ternary(c, OP_where, mask, placed, x, r);
-  tensor_release(c, wide);
-  tensor_release(c, placed);
-  tensor_release(c, mask);
+/* v, stretched to the view, with the axes of x. */
+static Status undo_steps(Context *c, const Path *p, const Tensor *view,
+                         Tensor *v, Tensor **r) {
+  Tensor *now = NULL;
+  Status s = with_sizes(c, OP_expand, v, &view->shape, &now);
+  for (int i = p->steps - 1; i >= 0 && s == OK; i--) {
+    Tensor *next = NULL;
+    s = undo_step(c, &p->step[i], now, &next);
+    tensor_release(c, now);
+    now = next;
+  }
+  if (s == OK) *r = now;
   return s;
 }
 
 /* Something is tracked.  A write into a view would leave the history of x as
- * it was; so the whole of x is made anew, by tracked rows, and copied into
- * it: the overwritten places get no gradient, the value gets theirs. */
+ * it was; so a row writes into x: the overwritten places get no gradient, the
+ * value gets theirs. */
 static Status write_tracked(Context *c, const Path *p, Tensor *x,
                             const Arg *value) {
-  Tensor *view = NULL, *v = NULL, *whole = NULL;
-  Shape before[MAX_ITEMS];
-  Arg own;
-  Status s = run_steps(c, p, x, before, &view);
+  Tensor *view = NULL, *v = NULL, *source = NULL;
+  Args a;
+  Status s = run_steps(c, p, x, &view);
   if (s != OK) return s;
   if (p->picks.count > 0)
     s = put_picks(c, p, view, value, &v);
   else if ((s = check_stretch(c, value, view)) == OK)
     s = value_like(c, x, value, &v);
-  if (s == OK) s = replace(c, p, before, x, view, v, &whole);
+  if (s == OK) s = undo_steps(c, p, view, v, &source);
   if (s == OK) {
-    own = arg_tensor(whole);
-    s = copy_into(c, x, &own);
+    a.at[0] = arg_tensor(x);
+    a.at[1] = arg_tensor(source);
+    path_box(p, &x->shape, &a.at[2]);
+    s = op_call_inplace(c, OP_assign, &a);
   }
-  tensor_release(c, whole);
+  tensor_release(c, source);
   tensor_release(c, v);
   tensor_release(c, view);
   return s;
@@ -452,11 +445,6 @@ static Status write_path(Context *c, const Path *p, Tensor *x,
   if (s != OK) return s;
   if (!c->is_recording || (!tensor_is_tracked(x) && !is_tracked(value)))
     return write_plain(c, p, x, value);
-  if (tensor_is_tracked(x) && x->node->op == OP_LEAF)
-    return fail(c, E_LEAF,
-                "%A is a leaf that requires grad; wrap the update in "
-                "ts.no_grad",
-                "self");
   return write_tracked(c, p, x, value);
 }
 

@@ -21,6 +21,39 @@ static Tensor *choose(Tape *t, Tensor *where, Tensor *x) {
   return tape_ternary(t, OP_where, where, x, tape_number(t, 0));
 }
 
+/* ---- a box of positions ---- */
+
+static Tensor *assigned(Tape *t, Tensor *x, Tensor *source) {
+  Args a = tape_args(OP_assign);
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_tensor(source);
+  for (int k = 2; k < 5; k++) a.at[k] = t->node->arg[k];
+  return tape_call(t, OP_assign, &a);
+}
+
+Tensor *assign_x(Tape *t, Tensor *g) {
+  return assigned(t, g, tape_number(t, 0));
+}
+
+/* g in the box; the caller sums over what was stretched. */
+Tensor *assign_source(Tape *t, Tensor *g) {
+  const Arg *box = &t->node->arg[2];
+  for (int i = 0; i < box[0].count && t->status == OK; i++) {
+    const int64_t first = box[0].sizes[i], count = box[1].sizes[i];
+    const int64_t step = box[2].sizes[i];
+    if (count == 0) return tape_zeros(t, &t->node->input[1]);
+    if (count == g->shape.size[i]) continue;
+    g = slice_at(t, g, i, first, first + (count - 1) * step, step);
+  }
+  return g;
+}
+
+Tensor *assign_push(Tape *t, Tensor *tx, Tensor *ty) {
+  if (tx == NULL) tx = tape_zeros(t, &t->node->input[0]);
+  if (ty == NULL) ty = tape_number(t, 0);
+  return assigned(t, tx, ty);
+}
+
 /* ---- who won ---- */
 
 /* 1, 2, .. in the sizes of `like`. */

@@ -9,6 +9,11 @@
 
 #include "grad/tape.h"
 
+/* A box of self was overwritten. */
+Tensor *assign_x(Tape *t, Tensor *g);
+Tensor *assign_source(Tape *t, Tensor *g);
+Tensor *assign_push(Tape *t, Tensor *tx, Tensor *ty);
+
 /* To self: g with 0 at the written places; `op` writes there. */
 Tensor *overwrite_x(Tape *t, OpId op, Tensor *g);
 /* To the source: g at the places, where it was not overwritten. */

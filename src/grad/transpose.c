@@ -71,8 +71,8 @@ static Tensor *select_at(Tape *t, Tensor *x, int dim, int64_t at) {
   return tape_call(t, OP_select, &a);
 }
 
-static Tensor *slice_at(Tape *t, Tensor *x, int dim, int64_t first,
-                        int64_t last, int64_t step) {
+Tensor *slice_at(Tape *t, Tensor *x, int dim, int64_t first, int64_t last,
+                 int64_t step) {
   Args a = tape_args(OP_slice);
   a.at[0] = arg_tensor(x);
   a.at[1] = arg_integer(dim);

@@ -35,6 +35,10 @@ Tensor *conv_t_weight(Tape *t, Tensor *g);
 Tensor *conv_w_x(Tape *t, Tensor *g);
 Tensor *conv_w_y(Tape *t, Tensor *g);
 
+/* Positions first, first + step .. last of dim; last -1: none. */
+Tensor *slice_at(Tape *t, Tensor *x, int dim, int64_t first, int64_t last,
+                 int64_t step);
+
 /* x cut, or filled up with zeros, to `size` positions of dim. */
 Tensor *fit_axis(Tape *t, Tensor *x, int dim, int64_t size);
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "ops/assign.h"
 #include "ops/index.h"
 
 /* Where the picks are, once read.
@@ -392,62 +393,6 @@ Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
   tensor_release(c, source);
   plan_close(c, &plan);
   return s;
-}
-
-/* ---- what may be assigned ---- */
-
-/* The least or greatest element of v, integers. */
-static Status read_extreme(Context *c, OpId op, Tensor *v, int64_t *value) {
-  Tensor *one = NULL;
-  char data[sizeof(int64_t)];
-  Status s = op_unary(c, op, v, &one);
-  if (s == OK) s = tensor_read(c, one, data);
-  if (s == OK) *value = scalar_to_i64(data, one->dtype);
-  tensor_release(c, one);
-  return s;
-}
-
-/* Integers into narrower ones: each of them must fit. */
-static Status check_integers(Context *c, Tensor *v, Dtype to) {
-  int64_t least = 0, most = 0;
-  if (dtype_class(v->dtype) != CLASS_INTEGER || v->count == 0 ||
-      dtype_class(to) != CLASS_INTEGER)
-    return OK;
-  if (dtype_least(v->dtype) >= dtype_least(to) &&
-      dtype_greatest(v->dtype) <= dtype_greatest(to))
-    return OK;
-  Status s = read_extreme(c, OP_amin, v, &least);
-  if (s == OK) s = read_extreme(c, OP_amax, v, &most);
-  if (s != OK || (least >= dtype_least(to) && most <= dtype_greatest(to)))
-    return s;
-  return fail(c, E_RANGE, "%A holds %I, which does not fit in %s (%I..%I)",
-              "value", least < dtype_least(to) ? least : most, dtype_name(to),
-              dtype_least(to), dtype_greatest(to));
-}
-
-Status value_check(Context *c, Tensor *v, const Tensor *x) {
-  const DtypeClass from = dtype_class(v->dtype), to = dtype_class(x->dtype);
-  if (from <= to) /* ORDER DtypeClass: bool, integer, float */
-    return check_integers(c, v, x->dtype);
-  return fail(c, E_DTYPE, "%A is %s and self is %s: convert it with :to()",
-              "value", dtype_name(v->dtype), dtype_name(x->dtype));
-}
-
-Status value_like(Context *c, const Tensor *x, const Arg *value, Tensor **r) {
-  Args a;
-  a.at[1] = arg_integer(x->dtype);
-  a.at[2].kind = ARG_DEVICE;
-  a.at[2].device = tensor_device(x);
-  if (value->kind == ARG_TENSOR) {
-    a.at[0] = arg_tensor(value->tensor);
-    return op_call(c, OP_cast, &a, r);
-  }
-  a.at[0] = arg_sizes(0, NULL); /* full: sizes, number, dtype, device, grad */
-  a.at[3] = a.at[2];
-  a.at[2] = a.at[1];
-  a.at[1] = *value;
-  a.at[4].kind = ARG_NONE;
-  return op_call(c, OP_full, &a, r);
 }
 
 /* ---- the rows ---- */

@@ -50,13 +50,4 @@ Status pick_put(Context *c, Tensor *x, const Picks *p, Tensor *value,
 Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
                   bool adds);
 
-/* ---- what may be assigned ---- */
-
-/* May v go into x?  Within floats, within integers where each of them fits,
- * from bool up.  E_DTYPE, E_RANGE. */
-Status value_check(Context *c, Tensor *v, const Tensor *x);
-
-/* A number, or a tensor, as a tensor of the dtype and on the device of x. */
-Status value_like(Context *c, const Tensor *x, const Arg *value, Tensor **r);
-
 #endif
