@@ -182,3 +182,72 @@ describe("einsum of large operands", function()
     end)
   end
 end)
+
+describe("einsum_path", function()
+  it("says what is multiplied, with sizes and costs", function()
+    local due = table.concat({
+      "ij,jk->ik  {2,30} {30,4} -> {2,4}  240 multiplications",
+      "ik,kl->il  {2,4} {4,5} -> {2,5}  40 multiplications",
+      "total 280 multiplications, largest intermediate 8 elements",
+    }, "\n")
+    local equation = "ij,jk,kl"
+    assert.equal(due,
+      ts.einsum_path(equation, { 2, 30 }, { 30, 4 }, { 4, 5 }))
+    assert.equal(due,
+      ts.einsum_path(equation, { { 2, 30 }, { 30, 4 }, { 4, 5 } }))
+    assert.equal(due, ts.einsum_path(equation, ts.ones(2, 30), ts.ones(30, 4),
+      ts.ones(4, 5)))
+  end)
+
+  it("sums letters of one operand before all else", function()
+    assert.equal(table.concat({
+      "sum i of operand 1", "sum kl of operand 2",
+      "j,j->  {3} {3} -> {}  3 multiplications",
+      "total 3 multiplications, largest intermediate 0 elements",
+    }, "\n"), ts.einsum_path("iij,jkl->", { 2, 2, 3 }, { 3, 4, 5 }))
+  end)
+
+  -- The best order of a chain of matrices, by the rule for chains.
+  local function least(sizes)
+    local best = {}
+    local n = #sizes - 1
+    for span = 0, n - 1 do
+      for i = 1, n - span do
+        local j = i + span
+        best[i] = best[i] or {}
+        best[i][j] = span == 0 and 0 or math.huge
+        for k = i, j - 1 do
+          best[i][j] = math.min(best[i][j], best[i][k] + best[k + 1][j]
+            + sizes[i] * sizes[k + 1] * sizes[j + 1])
+        end
+      end
+    end
+    return best[1][n]
+  end
+
+  it("finds the best order of up to six operands", function()
+    numbers.restart()
+    local letters_of = "abcdefg"
+    for n = 2, 6 do
+      for _ = 1, 10 do
+        local sizes, shapes, words = {}, {}, {}
+        for k = 1, n + 1 do sizes[k] = numbers.whole(2, 40) end
+        for k = 1, n do
+          shapes[k] = { sizes[k], sizes[k + 1] }
+          words[k] = letters_of:sub(k, k + 1)
+        end
+        local text = ts.einsum_path(table.concat(words, ","), shapes)
+        assert.equal(least(sizes), tonumber(text:match "total (%d+)"), text)
+      end
+    end
+  end)
+
+  it("is refused as einsum is", function()
+    assert.is_false(pcall(ts.einsum_path, "ij,jk", { 2, 3 }, { 4, 5 }))
+    assert.equal("shape", ts.errinfo().code)
+    assert.is_false(pcall(ts.einsum_path, "ij", { 2, -3 }))
+    assert.equal("type", ts.errinfo().code)
+    assert.is_false(pcall(ts.einsum_path, "ij"))
+    assert.equal("operand_count", ts.errinfo().code)
+  end)
+end)

@@ -285,6 +285,7 @@ extern const luaL_Reg border_random_functions[];
 extern const luaL_Reg border_device_functions[];
 extern const luaL_Reg border_cuda_functions[]; /* of ts.cuda */
 extern const luaL_Reg border_help_functions[];
+extern const luaL_Reg border_einsum_functions[];
 void help_set_version(lua_State *L); /* field `version` of the table on top */
 extern const luaL_Reg border_memory_functions[], border_memory_methods[];
 

@@ -37,7 +37,8 @@ typedef struct Term {
 
 /* Item `count + s` of a plan is made by step s. */
 typedef struct EinsumStep {
-  int left, right;   /* items */
+  int left, right;   /* items; the left one has the earliest operand */
+  int first;         /* that operand */
   double cost, size; /* multiplications; elements of what is made */
 } EinsumStep;
 

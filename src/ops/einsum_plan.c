@@ -54,13 +54,22 @@ static void add_all(Term *t, const Term *from, Labels wanted) {
   }
 }
 
-/* EinsumStep number s makes `kept` of two items: labels of both, of the left one, of
+static int first_operand(const Einsum *e, int item) {
+  return item < e->count ? item : e->step[item - e->count].first;
+}
+
+/* Step number s makes `kept` of two items: labels of both, of the left one, of
  * the right one; the last step makes the result. */
 static void set_step(Einsum *e, int s, int left, int right, Labels kept) {
-  const Labels x = labels_of(e, left), y = labels_of(e, right);
+  const Labels all = labels_of(e, left) | labels_of(e, right);
   Term *made = &e->term[e->count + s];
-  e->step[s] =
-      (EinsumStep){left, right, einsum_size(e, x | y), einsum_size(e, kept)};
+  if (first_operand(e, left) > first_operand(e, right)) {
+    const int was = left;
+    left = right, right = was;
+  }
+  const Labels y = labels_of(e, right);
+  e->step[s] = (EinsumStep){left, right, first_operand(e, left),
+                            einsum_size(e, all), einsum_size(e, kept)};
   *made = (Term){.dots = -1};
   add_all(made, &e->term[left], kept & y);
   add_all(made, &e->term[left], kept);
@@ -122,8 +131,8 @@ static void write_steps(Einsum *e, const Best *best, int full) {
       item[set] = lowest_bit((Labels)set);
       continue;
     }
-    const int part = best[set].part, x = item[part], y = item[set - part];
-    set_step(e, made, x < y ? x : y, x < y ? y : x, best[set].kept);
+    const int part = best[set].part;
+    set_step(e, made, item[part], item[set - part], best[set].kept);
     item[set] = e->count + made++;
   }
   assert(made == e->count - 1);
@@ -233,8 +242,7 @@ static Status plan_greedily(Context *c, Einsum *e) {
       s = refuse(c);
       break;
     }
-    const int x = l.item[p.i], y = l.item[p.j];
-    set_step(e, step, x < y ? x : y, x < y ? y : x, p.kept);
+    set_step(e, step, l.item[p.i], l.item[p.j], p.kept);
     merge(e, &l, &p, e->count + step);
   }
   ledger_free(&c->ledger, l.item, bytes);

@@ -271,7 +271,8 @@ static void find_summed(Einsum *e) {
 /* ---- the whole ---- */
 
 static size_t room(int count) {
-  return (size_t)count * (2 * sizeof(Term) + sizeof(Labels) + sizeof(EinsumStep));
+  return (size_t)count *
+         (2 * sizeof(Term) + sizeof(Labels) + sizeof(EinsumStep));
 }
 
 static Status open_plan(Context *c, Einsum *e) {
