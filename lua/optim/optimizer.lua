@@ -2,6 +2,7 @@
 -- A step changes all parameters or none: everything that can fail is checked
 -- before the first is written.
 local ts = require "tensus"
+local raw = require "tensus.raw"
 local walk = require "tensus.nn.walk"
 
 local optimizer = {}
@@ -34,7 +35,12 @@ function methods:step()
   local ready = {}
   for i, p in ipairs(self.parameters) do
     local g = p.grad
-    if g then ready[#ready + 1] = { p, g, self.kept[i] } end
+    if g then
+      ready[#ready + 1] = { p, g, self.kept[i] }
+    else
+      raw.lint("unused_param", ("step: parameter %d %s has no gradient: it took "
+        .. "no part in the loss, or its graph was cut"):format(i, p.shape), 2)
+    end
   end
   ts.no_grad(function()
     for _, one in ipairs(ready) do self.update(self, one[1], one[2], one[3]) end

@@ -84,6 +84,13 @@ static void where(void *arg, char *source, size_t room, int *line) {
   source[n] = '\0';
 }
 
+/* A warning of lint, where Lua shows its own. */
+static void say(const char *source, int line, const char *text) {
+  if (line > 0)
+    lua_writestringerror("%s:", source), lua_writestringerror("%d: ", line);
+  lua_writestringerror("lint: %s\n", text);
+}
+
 static void border_fill(Border *b, Context *c) {
   memset(b, 0, sizeof *b);
   b->context = c;
@@ -96,6 +103,7 @@ static void border_fill(Border *b, Context *c) {
   c->failure.base = 1;
   c->where = where;
   c->where_arg = b;
+  c->lint.say = say;
 }
 
 /* The last finaliser of the state: handles made by those of scripts may still

@@ -284,6 +284,7 @@ extern const luaL_Reg border_clock_functions[];
 extern const luaL_Reg border_random_functions[];
 extern const luaL_Reg border_device_functions[];
 extern const luaL_Reg border_cuda_functions[]; /* of ts.cuda */
+extern const luaL_Reg border_lint_functions[];
 extern const luaL_Reg border_help_functions[];
 extern const luaL_Reg border_einsum_functions[];
 void help_set_version(lua_State *L); /* field `version` of the table on top */

@@ -516,13 +516,30 @@ static int raw_fail(lua_State *L) {
   return border_raise_at(L, c, (int)luaL_checkinteger(L, 4));
 }
 
+/* lint(id, text, level): a finding of a module, at the line of the function
+ * `level` calls up. */
+static int raw_lint(lua_State *L) {
+  Context *c = border_begin(L, "lint");
+  const char *name = luaL_checkstring(L, 1), *text = luaL_checkstring(L, 2);
+  int id = 0;
+  while (id < LINT_COUNT && strcmp(lint_name((LintId)id), name) != 0) id++;
+  assert(id < LINT_COUNT); /* an entry of lint.def */
+  if (never(id == LINT_COUNT) || !lint_asks(c, id)) return 0;
+  border_enter(L);
+  const Status s = lint_found(c, (LintId)id, "%s", text);
+  border_leave(L);
+  if (s == OK) return 0;
+  return border_raise_at(L, c, (int)luaL_checkinteger(L, 3));
+}
+
 int raw_open(lua_State *L) {
   static const luaL_Reg functions[] = {{"push", raw_push},
                                        {"fail", raw_fail},
+                                       {"lint", raw_lint},
                                        {"mark", raw_mark},
                                        {"reaches", raw_reaches},
                                        {NULL, NULL}};
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   for (const luaL_Reg *f = functions; f->name != NULL; f++) {
     border_function(L, f->func, 0);
     lua_setfield(L, -2, f->name);

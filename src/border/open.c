@@ -136,7 +136,7 @@ static void set_all_functions(lua_State *L, int module) {
       border_table_functions, border_index_functions,  border_tensor_functions,
       border_grad_functions,  border_random_functions, border_io_functions,
       border_clock_functions, border_device_functions, border_help_functions,
-      border_memory_functions, border_einsum_functions};
+      border_memory_functions, border_einsum_functions, border_lint_functions};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     set_functions(L, module, lists[i]);
 }

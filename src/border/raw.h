@@ -1,6 +1,6 @@
 /* raw.h: what lua/functional.lua needs of the core and no script does.
  *
- * `require "tensus.raw"`: push, mark, reaches.  No promise is made of it.
+ * `require "tensus.raw"`: push, mark, reaches, fail, lint.  No promise is made of it.
  * Must not know: the functional forms.
  */
 #ifndef TENSUS_BORDER_RAW_H

@@ -20,6 +20,7 @@ typedef struct Storage {
   bool exposed;   /* a host pointer is out: never deferred */
   bool readonly;
   bool revoked;   /* the host took its memory back: data is NULL */
+  bool by_reshape; /* a copy that reshape made: lint asks */
   Device *device;
   char *data;
   size_t bytes;

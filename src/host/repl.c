@@ -12,6 +12,7 @@
 
 #include <lauxlib.h>
 
+#include "border/lint.h"
 #include "host/chunk.h"
 
 enum { LINE_STEP = 512 }; /* bytes asked of the C library at a time */
@@ -158,7 +159,7 @@ int repl_run(lua_State *L, Interrupt *stop) {
   lua_register(L, "help", show_help);
   for (;;) {
     lua_settop(L, 0);
-    int status;
+    int status = LUA_OK;
     Input input = read_line(L, "> ", stop);
     if (input == INPUT_LINE) input = load_lines(L, stop, &status);
     if (input == INPUT_END) break;
@@ -167,6 +168,7 @@ int repl_run(lua_State *L, Interrupt *stop) {
       continue;
     }
     warn_of_local(L, &warned);
+    lint_prompt(L);
     if (status == LUA_OK)
       run_line(L, stop);
     else

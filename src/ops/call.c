@@ -211,6 +211,10 @@ static bool is_untracked(const Context *c, OpId op, const Args *a) {
 static Status run_op(Context *c, OpId op, const Args *a, Args *own,
                      const Args **used, Inputs *in, Tensor **made) {
   Status s;
+  if (op == OP_where && lint_asks(c, LINT_where_nan)) {
+    s = ask_where(c, a);
+    if (s != OK) return s;
+  }
   inputs_open(op, a, in);
   if (op_is_pointwise(op) && pointwise_plain(c, op, a, &s, made)) return s;
   s = check_ready(c, op, in);
@@ -378,6 +382,16 @@ static void note_write(Context *c, OpId op, Storage *s) {
   if (c->is_recording) context_where(c, &s->writer_source, &s->writer_line);
 }
 
+/* Lint: a write into a copy that may be taken for a view. */
+static Status ask_copied(Context *c, const Tensor *target) {
+  if (!target->storage->by_reshape) return OK;
+  return lint_found(c, LINT_reshape_copied,
+                    "%s writes into a copy: the strides left reshape no view, "
+                    "and what it was made of stays as it is; to write through, "
+                    "use x:view, which raises; for a copy, x:clone() first",
+                    c->failure.op);
+}
+
 Status op_call_inplace(Context *c, OpId op, const Args *a) {
   const OpRow *row = &op_rows[op];
   Tensor *made[MADE] = {NULL}, *target = a->at[0].tensor;
@@ -397,6 +411,7 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
   const bool guards = c->is_recording && row->kind != KIND_UPDATE;
   Node *n = NULL;
   s = check_ready(c, op, &in);
+  if (s == OK && lint_asks(c, LINT_reshape_copied)) s = ask_copied(c, target);
   if (s == OK) s = check_target(c, target, guards && (tracks || target->node));
   if (s != OK) goto done;
   /* The record holds the values as they were; r is saved after the write. */

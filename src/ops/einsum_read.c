@@ -182,7 +182,7 @@ static Status learn_size(Context *c, Einsum *e, int label, int k,
   if (!is_new && known == size) return OK;
   if (known != 1 && size != 1)
     return refuse_size(c, e, label, k, shape, size);
-  if (!is_new) e->stretched = label;
+  if (!is_new && label < LETTERS) e->stretched = label;
   if (size == 1 && !is_new) return OK;
   e->used |= label_bit(label);
   e->size[label] = size;
@@ -292,6 +292,18 @@ void einsum_close(Context *c, Einsum *e) {
     ledger_free(&c->ledger, e->step, room(e->count));
 }
 
+/* Lint: a letter that an operand has once only. */
+static Status ask_stretched(Context *c, const Einsum *e) {
+  char text[SHOWN], name[4];
+  if (c->depth > 1 || e->stretched == BLANK) return OK;
+  return lint_found(c, LINT_einsum_stretch,
+                    "einsum \"%s\": letter %s is 1 in one operand and %I in "
+                    "another: the 1 stands for all; where both were meant to "
+                    "be equal, look at the shapes",
+                    shown(e, text), label_text(e->stretched, name),
+                    e->size[e->stretched]);
+}
+
 Status einsum_read(Context *c, Einsum *e, const char *equation, int count,
                    const Shape *const *shape) {
   e->equation = equation;
@@ -306,6 +318,7 @@ Status einsum_read(Context *c, Einsum *e, const char *equation, int count,
   for (int k = 0; k < count && s == OK; k++) s = fit_term(c, e, k, shape[k]);
   if (s == OK) s = learn_sizes(c, e, shape);
   if (s == OK) s = e->has_out ? check_out(c, e) : implicit_out(c, e);
+  if (s == OK && lint_asks(c, LINT_einsum_stretch)) s = ask_stretched(c, e);
   if (s != OK) return s;
   for (int k = 0; k < count; k++) blank_ones(&e->term[k], shape[k]);
   blank_out(e);

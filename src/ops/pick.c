@@ -196,6 +196,16 @@ static void plan_close(Context *c, Plan *plan) {
   tensor_release(c, plan->places);
 }
 
+/* Lint: the shape of the positions goes to the front. */
+static Status ask_split(Context *c, const Plan *plan) {
+  if (!plan->moves) return OK;
+  return lint_found(c, LINT_split_index,
+                    "%s: a whole dim or a range stands between index tensors, "
+                    "so their shape %S comes first in the result; for it to "
+                    "stay in place, index them one after the other",
+                    c->failure.op, SHAPE_ARG(&plan->shape));
+}
+
 static Status plan_open(Context *c, Plan *plan, const Tensor *x,
                         const Picks *p) {
   Tensor *places = NULL;
@@ -209,6 +219,7 @@ static Status plan_open(Context *c, Plan *plan, const Tensor *x,
     if (x->shape.rank - plan->span + plan->shape.rank > MAX_RANK)
       s = fail(c, E_RANK, "the result would have more than %d axes",
                (int)MAX_RANK);
+    if (s == OK && lint_asks(c, LINT_split_index)) s = ask_split(c, plan);
   }
   if (s == OK) s = op_reshape(c, places, 1, &plan->count, &plan->places);
   tensor_release(c, places);

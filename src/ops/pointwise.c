@@ -214,6 +214,35 @@ static Status refuse_shapes(Context *c, const Point *p, int other, int axis) {
               b->shape.size[b_dim]);
 }
 
+/* Does t reach the shape by stretching one of its axes? */
+static bool is_stretched(const Tensor *t, const Shape *s) {
+  const int more = s->rank - t->shape.rank;
+  for (int i = 0; i < s->rank; i++) {
+    const int64_t size = i < more ? 1 : t->shape.size[i - more];
+    if (size != s->size[i]) return true;
+  }
+  return false;
+}
+
+/* Lint: no operand has the shape of the result. */
+static Status ask_two_sided(Context *c, const Point *p) {
+  const Tensor *stretched[2] = {NULL, NULL};
+  int n = 0;
+  if (c->depth > 1) return OK; /* outer, say, means it */
+  for (int i = 0; i < p->arity; i++) {
+    const Tensor *t = tensor_at(p, i);
+    if (t == NULL) continue;
+    if (!is_stretched(t, &p->shape)) return OK;
+    if (n < 2) stretched[n++] = t;
+  }
+  if (n < 2) return OK;
+  return lint_found(c, LINT_two_sided,
+                    "%s stretches both %S and %S, to %S: every pair; for place "
+                    "by place give both one shape",
+                    c->failure.op, SHAPE_ARG(&stretched[0]->shape),
+                    SHAPE_ARG(&stretched[1]->shape), SHAPE_ARG(&p->shape));
+}
+
 static Status choose_shape(Context *c, Point *p) {
   p->shape.rank = -1;
   for (int i = 0; i < p->arity; i++) {
@@ -225,7 +254,7 @@ static Status choose_shape(Context *c, Point *p) {
     else if (!shape_broadcast(&p->shape, &t->shape, &axis))
       return refuse_shapes(c, p, i, axis);
   }
-  return OK;
+  return lint_asks(c, LINT_two_sided) ? ask_two_sided(c, p) : OK;
 }
 
 /* ---- values that are errors ---- */

@@ -50,6 +50,12 @@ bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
  * order; no size is 0); the greatest axis is one call of the slot. */
 Status product_batches(Context *c, Device *d, Product *p, Iter *it);
 
+/* ---- ask.c ---- */
+
+/* Lint where_nan: a tracked branch that is not finite where it is not chosen.
+ * Shapes that do not fit are left to the op. */
+Status ask_where(Context *c, const Args *a);
+
 /* ---- check.c: arguments against a shape ---- */
 
 /* *dim = the axis that `raw` names among `rank` axes (at least one is taken to

@@ -50,17 +50,76 @@ static Status reshape_sizes(Context *c, const Tensor *x, const Arg *sizes,
   return OK;
 }
 
+/* Sizes of s other than 1. */
+static int true_sizes(const Shape *s, int64_t size[MAX_RANK]) {
+  int n = 0;
+  for (int i = 0; i < s->rank; i++)
+    if (s->size[i] != 1) size[n++] = s->size[i];
+  return n;
+}
+
+/* Dims (from the base) of `from` that would give the sizes of `to`; false if
+ * its sizes are not those in another order. */
+static bool find_order(const Context *c, const Shape *from, const Shape *to,
+                       int64_t dims[MAX_RANK]) {
+  int64_t old[MAX_RANK], now[MAX_RANK];
+  bool is_taken[MAX_RANK] = {false}, same = true;
+  const int n = true_sizes(from, old);
+  if (n != true_sizes(to, now)) return false;
+  for (int i = 0; i < n; i++) {
+    int k = 0;
+    while (k < n && (is_taken[k] || old[k] != now[i])) k++;
+    if (k == n) return false;
+    is_taken[k] = true;
+    same &= k == i;
+    dims[i] = k + c->failure.base;
+  }
+  return !same;
+}
+
+static bool has_no_ones(const Shape *s) {
+  int64_t size[MAX_RANK];
+  return true_sizes(s, size) == s->rank;
+}
+
+/* Lint: the old sizes in another order. */
+static Status ask_order(Context *c, const Tensor *x, const Shape *s) {
+  int64_t dims[MAX_RANK];
+  if (c->depth > 1 || x->count == 0 || !find_order(c, &x->shape, s, dims))
+    return OK;
+  const char *op = c->failure.op;
+  if (s->rank == 2 && x->shape.rank == 2)
+    return lint_found(c, LINT_reshape_permutes,
+                      "%s %S -> %S keeps row-major order; for swapped axes use "
+                      "x:t()",
+                      op, SHAPE_ARG(&x->shape), SHAPE_ARG(s));
+  if (s->rank == x->shape.rank && has_no_ones(s))
+    return lint_found(c, LINT_reshape_permutes,
+                      "%s %S -> %S keeps row-major order; for swapped axes use "
+                      "x:permute%S",
+                      op, SHAPE_ARG(&x->shape), SHAPE_ARG(s), s->rank, dims);
+  return lint_found(c, LINT_reshape_permutes,
+                    "%s %S -> %S keeps row-major order; for swapped axes use "
+                    "x:permute(...) first",
+                    op, SHAPE_ARG(&x->shape), SHAPE_ARG(s));
+}
+
 Status run_reshape(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *copy = NULL;
   Shape s;
   Status status = reshape_sizes(c, x, &a->at[1], &s);
+  if (status == OK && lint_asks(c, LINT_reshape_permutes))
+    status = ask_order(c, x, &s);
   if (status != OK) return status;
   if (shape_reshape(&x->shape, &s)) return view_of(c, x, &s, 0, &r[0]);
   status = plain_layout(c, x, &copy);
   if (status != OK) return status;
   shape_contiguous(&s);
   status = tensor_view(c, copy, &s, copy->offset, &r[0]);
-  if (status == OK) r[0]->is_view = false; /* its storage is its own */
+  if (status == OK) {
+    r[0]->is_view = false; /* its storage is its own */
+    r[0]->storage->by_reshape = c->depth <= 1;
+  }
   tensor_release(c, copy);
   return status;
 }
@@ -68,7 +127,9 @@ Status run_reshape(Context *c, Args *a, Tensor **r) {
 Status run_view(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
   Shape s;
-  const Status status = reshape_sizes(c, x, &a->at[1], &s);
+  Status status = reshape_sizes(c, x, &a->at[1], &s);
+  if (status == OK && lint_asks(c, LINT_reshape_permutes))
+    status = ask_order(c, x, &s);
   if (status != OK) return status;
   if (shape_reshape(&x->shape, &s)) return view_of(c, x, &s, 0, &r[0]);
   return fail(c, E_STRIDE,

@@ -79,6 +79,7 @@ void context_close(Context *c) {
   for (int k = 0; k < MAX_CUDA; k++) close_cuda(c, k);
   if (c->host.ledger != NULL) device_close(&c->host);
   pool_close(c->pool);
+  lint_forget(c);
   while (c->sources != NULL) {
     SourceName *s = c->sources;
     c->sources = s->next;

@@ -10,6 +10,7 @@
 #include "device/storage.h"
 #include "ground/status.h"
 #include "rows/rows.h"
+#include "tensor/lint.h"
 
 enum {
   MAX_CUDA = 8,
@@ -23,7 +24,7 @@ typedef struct Node Node;
 typedef struct Tensor Tensor;
 
 /* tensors == live Tensor objects */
-typedef struct Context {
+struct Context {
   Failure failure;
   Ledger ledger;
   Pool *pool;
@@ -43,7 +44,8 @@ typedef struct Context {
   void *where_arg;
   struct SourceName *sources; /* names of chunks, interned */
   struct SourceName *last_source;
-} Context;
+  Lint lint;
+};
 
 #define fail(c, ...) failure_set(&(c)->failure, __VA_ARGS__)
 
