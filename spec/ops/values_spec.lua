@@ -77,8 +77,9 @@ end
 
 -- The case with the values that a layout can hold.
 local function as_held(c, layout)
-  local held = { n = c.n, options = c.options, label = c.label }
+  local held = { n = c.n, label = c.label }
   held.args = cases.tensors(c, layout.values)
+  held.options = held.args.options
   return held
 end
 

@@ -619,31 +619,47 @@ function cases.call(op)
   end
 end
 
---- f(case, make) with every array made into a tensor by make(array).
+local function made(arg, make)
+  if array.is(arg) then return make(arg) end
+  if type(arg) ~= "table" then return arg end
+  local list = {}
+  for at, item in ipairs(arg) do
+    list[at] = array.is(item) and make(item) or item
+  end
+  return list
+end
+
+--- Names of the options that are arrays, in order.
+function cases.array_options(c)
+  local names = {}
+  for name, value in pairs(c.options) do
+    if array.is(value) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+--- The arguments with every array made into a tensor by make(array);
+-- args.options: so are those among the options.
 function cases.tensors(c, make)
-  local args = {}
-  for k = 1, c.n do
-    local arg = c.args[k]
-    if array.is(arg) then
-      arg = make(arg)
-    elseif type(arg) == "table" then
-      local list = {}
-      for at, item in ipairs(arg) do
-        list[at] = array.is(item) and make(item) or item
-      end
-      arg = list
-    end
-    args[k] = arg
+  local args = { options = {} }
+  for name, value in pairs(c.options) do args.options[name] = value end
+  for k = 1, c.n do args[k] = made(c.args[k], make) end
+  for _, name in ipairs(cases.array_options(c)) do
+    args.options[name] = make(c.options[name])
   end
   return args
 end
 
 --- The call: arguments in a row, options last.
 function cases.run(f, c, args)
-  local n = c.n
-  if next(c.options) then
+  local n, options = c.n, {}
+  for name, value in pairs(c.options) do
+    options[name] = array.is(value) and args.options[name] or value
+  end
+  if next(options) then
     n = n + 1
-    args[n] = c.options
+    args[n] = options
   end
   return f(table.unpack(args, 1, n))
 end

@@ -61,7 +61,16 @@ local rows = {
   sort = one(200000), argsort = one(300, 700),
   topk = function() return { r(200000), 20 } end,
   kthvalue = function() return { r(200000), 100000 } end,
-  median = reduction, nanmedian = total,
+  median = reduction, nanmedian = total, mode = reduction,
+  quantile = function() return { r(300, 700), 0.3, 2 } end,
+  unique = function()
+    return { positions(5000, 200000), { inverse = true, counts = true } }
+  end,
+  searchsorted = function() return { (r(5000):sort()), r(300, 700) } end,
+  bucketize = function() return { r(300, 700), (r(5000):sort()) } end,
+  isin = function() return { positions(5000, 300, 700), positions(5000, 900) } end,
+  bincount = function() return { positions(5000, 200000), { weights = r(200000) } } end,
+  histc = function() return { r(300, 700), 50 } end,
   sum_to = function() return { r(300, 700), { 700 } } end,
   clone = function() return { r(300, 700):t() } end,
   contiguous = function() return { r(300, 700):t() } end,

@@ -32,6 +32,10 @@ function slopes.variables(op, c)
       end
     end
   end
+  for _, name in ipairs(cases.array_options(c)) do
+    local option = c.options[name]
+    if is_variable(op, option) then found[#found + 1] = option end
+  end
   return found
 end
 

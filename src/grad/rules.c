@@ -99,6 +99,15 @@ Tensor *pick_push(Tape *t, Tensor *tx) {
   return tape_reshape(t, tape_call(t, OP_gather, &a), r->rank, r->size);
 }
 
+/* A label is the position of its bin. */
+Tensor *bincount_back(Tape *t, Tensor *g) {
+  Args a = tape_args(OP_index_select);
+  a.at[0] = arg_tensor(g);
+  a.at[1] = arg_integer(0);
+  a.at[2] = arg_tensor(tape_saved(t, SAVED_X));
+  return tape_call(t, OP_index_select, &a);
+}
+
 /* ---- pools: positions in a plane, from 0 ---- */
 
 /* x (.., h, w) -> (.., h w). */

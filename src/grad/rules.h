@@ -10,6 +10,7 @@ Tensor *ties_back(Tape *t, Tensor *g);
 Tensor *ties_push(Tape *t, Tensor *tx);
 Tensor *pick_back(Tape *t, Tensor *g);
 Tensor *pick_push(Tape *t, Tensor *tx);
+Tensor *bincount_back(Tape *t, Tensor *g);
 Tensor *pool_back(Tape *t, Tensor *g);
 Tensor *pool_push(Tape *t, Tensor *tx);
 Tensor *softmax_back(Tape *t, Tensor *g, bool log);

@@ -72,6 +72,7 @@
 #define TIES_PUSH(tx) ties_push(tape, tx)
 #define PICK_BACK(g) pick_back(tape, g)
 #define PICK_PUSH(tx) pick_push(tape, tx)
+#define BINCOUNT_BACK(g) bincount_back(tape, g)
 #define POOL_BACK(g) pool_back(tape, g)
 #define POOL_PUSH(tx) pool_push(tape, tx)
 

@@ -76,9 +76,8 @@ Status order_lines(Context *c, const Tensor *x, const Order *o,
 
 /* ---- whole lines ---- */
 
-/* *size = of the dim that argument k names, which is resolved; 1 for rank 0. */
-static Status line_dim(Context *c, OpId op, Args *a, int k, int *dim,
-                       int64_t *size) {
+Status order_dim(Context *c, OpId op, Args *a, int k, int *dim,
+                 int64_t *size) {
   const Tensor *x = a->at[0].tensor;
   const Status s =
       check_dim(c, "dim", args_integer(op, a, k), x->shape.rank, x, dim);
@@ -90,13 +89,13 @@ static Status line_dim(Context *c, OpId op, Args *a, int k, int *dim,
 
 Status run_sort(Context *c, Args *a, Tensor **r) {
   Order o = {.falls = args_integer(OP_sort, a, 2) != 0};
-  const Status s = line_dim(c, OP_sort, a, 1, &o.dim, &o.keep);
+  const Status s = order_dim(c, OP_sort, a, 1, &o.dim, &o.keep);
   return s != OK ? s : order_lines(c, a->at[0].tensor, &o, &r[0], &r[1]);
 }
 
 Status run_argsort(Context *c, Args *a, Tensor **r) {
   Order o = {.falls = args_integer(OP_argsort, a, 2) != 0};
-  const Status s = line_dim(c, OP_argsort, a, 1, &o.dim, &o.keep);
+  const Status s = order_dim(c, OP_argsort, a, 1, &o.dim, &o.keep);
   return s != OK ? s : order_lines(c, a->at[0].tensor, &o, NULL, &r[0]);
 }
 
@@ -116,13 +115,13 @@ Status run_topk(Context *c, Args *a, Tensor **r) {
   Order o = {.falls = args_integer(OP_topk, a, 3) != 0,
              .keep = a->at[1].integer};
   int64_t size = 0;
-  Status s = line_dim(c, OP_topk, a, 2, &o.dim, &size);
+  Status s = order_dim(c, OP_topk, a, 2, &o.dim, &size);
   if (s == OK) s = check_k(c, x, o.dim, 0, size, o.keep);
   return s != OK ? s : order_lines(c, x, &o, &r[0], &r[1]);
 }
 
-static Status check_line(Context *c, const Tensor *x, int dim, int64_t size,
-                         const char *what) {
+Status order_check_line(Context *c, const Tensor *x, int dim, int64_t size,
+                        const char *what) {
   if (size > 0) return OK;
   return fail(c, E_EMPTY, "dim %P of %A %S is empty and has no %s",
               (int64_t)dim, "self", SHAPE_ARG(&x->shape), what);
@@ -148,8 +147,8 @@ Status run_kthvalue(Context *c, Args *a, Tensor **r) {
   const Tensor *x = a->at[0].tensor;
   Order o = {.first = a->at[1].integer - 1, .keep = 1};
   int64_t size = 0;
-  Status s = line_dim(c, OP_kthvalue, a, 2, &o.dim, &size);
-  if (s == OK) s = check_line(c, x, o.dim, size, "k-th value");
+  Status s = order_dim(c, OP_kthvalue, a, 2, &o.dim, &size);
+  if (s == OK) s = order_check_line(c, x, o.dim, size, "k-th value");
   if (s == OK) s = check_k(c, x, o.dim, 1, size, a->at[1].integer);
   if (s != OK) return s;
   return one_of_line(c, x, &o, args_integer(OP_kthvalue, a, 3) != 0, r);
@@ -159,8 +158,8 @@ static Status median(Context *c, OpId op, SortFrom from, Args *a, Tensor **r) {
   const Tensor *x = a->at[0].tensor;
   Order o = {.from = from, .keep = 1};
   int64_t size = 0;
-  Status s = line_dim(c, op, a, 1, &o.dim, &size);
-  if (s == OK) s = check_line(c, x, o.dim, size, "median");
+  Status s = order_dim(c, op, a, 1, &o.dim, &size);
+  if (s == OK) s = order_check_line(c, x, o.dim, size, "median");
   if (s != OK) return s;
   return one_of_line(c, x, &o, args_integer(op, a, 2) != 0, r);
 }
@@ -176,12 +175,11 @@ Status run_nanmedian_dim(Context *c, Args *a, Tensor **r) {
 /* ---- over all: a line of everything ---- */
 
 Status order_flat(Context *c, Tensor *x, Tensor **r) {
-  const int64_t all = -1;
   if (x->shape.rank == 1) {
     *r = tensor_share(x);
     return OK;
   }
-  return op_reshape(c, x, 1, x->count > 0 ? &all : &x->count, r);
+  return op_reshape(c, x, 1, &x->count, r);
 }
 
 Status order_kept(Context *c, const Tensor *x, bool keepdim, Tensor *value,

@@ -18,6 +18,13 @@ typedef struct Order {
 Status order_lines(Context *c, const Tensor *x, const Order *o,
                    Tensor **values, Tensor **places);
 
+/* *size = of the dim that argument k names, which is resolved; 1 for rank 0. */
+Status order_dim(Context *c, OpId op, Args *a, int k, int *dim, int64_t *size);
+
+/* Is there an element to give?  E_EMPTY. */
+Status order_check_line(Context *c, const Tensor *x, int dim, int64_t size,
+                        const char *what);
+
 /* *r = all elements of x in one line; tracked. */
 Status order_flat(Context *c, Tensor *x, Tensor **r);
 
@@ -25,5 +32,11 @@ Status order_flat(Context *c, Tensor *x, Tensor **r);
  * rank of x; tracked. */
 Status order_kept(Context *c, const Tensor *x, bool keepdim, Tensor *value,
                   Tensor **r);
+
+/* *r (i64, the shape of x): where elements of x belong into the sorted lines
+ * of `sequence`, counted from base; both contiguous, of one dtype and device.
+ * A sequence of rank 1 serves all. */
+Status order_bisect(Context *c, const Tensor *sequence, const Tensor *x,
+                    bool right, int64_t base, Tensor **r);
 
 #endif
