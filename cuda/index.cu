@@ -174,6 +174,47 @@ static bool cuda_scatter_add(Backend *b, const Pick *pick) {
   return run_scatter<Accumulate<float>>(b, p);
 }
 
+/* ---- other folds ---- */
+
+template <typename C> struct Times {
+  __device__ C operator()(C a, C b) const { return a * b; }
+};
+template <> struct Times<int64_t> { /* wraps */
+  __device__ int64_t operator()(int64_t a, int64_t b) const {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+  }
+};
+template <typename C> struct Greatest {
+  __device__ C operator()(C a, C b) const { return b > a || b != b ? b : a; }
+};
+template <typename C> struct Least {
+  __device__ C operator()(C a, C b) const { return b < a || b != b ? b : a; }
+};
+
+template <typename C, template <typename> class Step> struct Folded {
+  __device__ void operator()(const Picking &p, int64_t to, int64_t from) const {
+    const Step<C> step = {};
+    store_from<C>(p.data, p.dtype, to,
+                  step(load_as<C>(p.data, p.dtype, to),
+                       load_as<C>(p.other, p.dtype, from)));
+  }
+};
+
+template <template <typename> class Step>
+static bool run_fold(Backend *b, const Picking &p) {
+  if (!dtype_is_float((Dtype)p.dtype))
+    return run_scatter<Folded<int64_t, Step>>(b, p);
+  if (p.dtype == DTYPE_F64) return run_scatter<Folded<double, Step>>(b, p);
+  return run_scatter<Folded<float, Step>>(b, p);
+}
+
+static bool cuda_scatter_fold(Backend *b, const Pick *pick, FoldId fold) {
+  if (!cuda_ready(b)) return false;
+  const Picking p = picking_of(pick);
+  if (fold == FOLD_prod) return run_fold<Times>(b, p);
+  return fold == FOLD_amax ? run_fold<Greatest>(b, p) : run_fold<Least>(b, p);
+}
+
 /* ---- searches: the least place wins, whatever the order ---- */
 
 static __global__ void search_outside(Picking p, int64_t limit, int64_t ignore,
@@ -252,6 +293,7 @@ void cuda_fill_index(Backend *b) {
   b->gather = cuda_gather;
   b->scatter = cuda_scatter;
   b->scatter_add = cuda_scatter_add;
+  b->scatter_fold = cuda_scatter_fold;
   b->find_outside = cuda_find_outside;
   b->find_bad = cuda_find_bad;
 }

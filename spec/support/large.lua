@@ -100,6 +100,9 @@ local rows = {
   scatter = function()
     return { r(300, 700), 1, positions(300, 290, 700), r(290, 700) }
   end,
+  scatter_reduce = function()
+    return { r(300, 700), 1, positions(300, 290, 700), r(290, 700), "amax" }
+  end,
   index_copy = function()
     return { r(300, 700), 1, positions(300, 400), r(400, 700) }
   end,

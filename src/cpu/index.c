@@ -117,6 +117,46 @@ static RunWork *const adders[DTYPE_COUNT] = {
     [DTYPE_I32] = add_w32,   [DTYPE_I64] = add_w64, [DTYPE_F16] = add_f16,
     [DTYPE_BF16] = add_bf16, [DTYPE_F32] = add_f32, [DTYPE_F64] = add_f64};
 
+/* Steps of rows/fold.def, in the order of the index. */
+#define TIMES(a, b) ((a) * (b))
+#define TIMES_WHOLE(a, b) ((uint64_t)(a) * (uint64_t)(b)) /* wraps */
+#define GREATER(a, b) ((b) > (a) ? (b) : (a))
+#define LESSER(a, b) ((b) < (a) ? (b) : (a))
+#define GREATER_REAL(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define LESSER_REAL(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+#define HALVES(name, step)                                                  \
+  INLINE uint16_t name##_f16(uint16_t a, uint16_t b) {                      \
+    const float x = f16_to_f32(a), y = f16_to_f32(b);                       \
+    return f32_to_f16(step(x, y));                                          \
+  }                                                                         \
+  INLINE uint16_t name##_bf16(uint16_t a, uint16_t b) {                     \
+    const float x = bf16_to_f32(a), y = bf16_to_f32(b);                     \
+    return f32_to_bf16(step(x, y));                                         \
+  }
+HALVES(times, TIMES)
+HALVES(greater, GREATER_REAL)
+HALVES(lesser, LESSER_REAL)
+
+#define FOLDERS(name, whole, real)                              \
+  RUN_LOOP(name##_u8, uint8_t, *d = (uint8_t)whole(*d, *o))     \
+  RUN_LOOP(name##_i8, int8_t, *d = (int8_t)whole(*d, *o))       \
+  RUN_LOOP(name##_i16, int16_t, *d = (int16_t)whole(*d, *o))    \
+  RUN_LOOP(name##_i32, int32_t, *d = (int32_t)whole(*d, *o))    \
+  RUN_LOOP(name##_i64, int64_t, *d = (int64_t)whole(*d, *o))    \
+  RUN_LOOP(name##_f32, float, *d = real(*d, *o))                \
+  RUN_LOOP(name##_f64, double, *d = real(*d, *o))               \
+  RUN_LOOP(name##_h, uint16_t, *d = name##_f16(*d, *o))         \
+  RUN_LOOP(name##_b, uint16_t, *d = name##_bf16(*d, *o))        \
+  static RunWork *const name##_of[DTYPE_COUNT] = {              \
+      [DTYPE_U8] = name##_u8,   [DTYPE_I8] = name##_i8,         \
+      [DTYPE_I16] = name##_i16, [DTYPE_I32] = name##_i32,       \
+      [DTYPE_I64] = name##_i64, [DTYPE_F16] = name##_h,         \
+      [DTYPE_BF16] = name##_b,  [DTYPE_F32] = name##_f32,       \
+      [DTYPE_F64] = name##_f64};
+FOLDERS(times, TIMES_WHOLE, TIMES)
+FOLDERS(greater, GREATER, GREATER_REAL)
+FOLDERS(lesser, LESSER, LESSER_REAL)
+
 static RunWork *mover(Dtype d, RunWork *b8, RunWork *b16, RunWork *b32,
                       RunWork *b64) {
   switch (dtype_bytes(d)) {
@@ -245,6 +285,14 @@ bool cpu_scatter(Backend *b, const Pick *p) {
 bool cpu_scatter_add(Backend *b, const Pick *p) {
   assert(adders[p->dtype] != NULL);
   return pick(b, p, adders[p->dtype]);
+}
+
+bool cpu_scatter_fold(Backend *b, const Pick *p, FoldId fold) {
+  RunWork *const *row = fold == FOLD_prod   ? times_of
+                        : fold == FOLD_amax ? greater_of
+                                            : lesser_of;
+  assert(row[p->dtype] != NULL);
+  return pick(b, p, row[p->dtype]);
 }
 
 /* ---- positions outside ---- */

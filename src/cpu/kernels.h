@@ -24,6 +24,7 @@
   SLOT(bool, gather, const Pick *)                            \
   SLOT(bool, scatter, const Pick *)                           \
   SLOT(bool, scatter_add, const Pick *)                       \
+  SLOT(bool, scatter_fold, const Pick *, FoldId)              \
   SLOT(int64_t, find_outside, const Pick *, int64_t, int64_t) \
   SLOT(size_t, mask_room, const Masked *)                     \
   SLOT(int64_t, mask_count, const Masked *)                   \

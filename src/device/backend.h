@@ -168,6 +168,7 @@ typedef struct Scan {
  *   scatter   data[.., p] = other[i], in row-major order: the last one wins
  *   add       data[.., p] += other[i], in that order (f16 and bf16: each sum is
  *             rounded once per addition)
+ *   fold      the same with another step of rows/fold.def: prod, amax, amin
  * Axes are not fused; data_stride[along] is the step of one position. */
 typedef struct Pick {
   int axes, along;
@@ -407,6 +408,7 @@ struct Backend {
   bool (*gather)(Backend *b, const Pick *p);
   bool (*scatter)(Backend *b, const Pick *p);
   bool (*scatter_add)(Backend *b, const Pick *p);
+  bool (*scatter_fold)(Backend *b, const Pick *p, FoldId fold);
   /* Row-major place in p->size of the first index outside
    * [base, base + limit), except `ignore`; -1 if all are inside.  Waits. */
   int64_t (*find_outside)(Backend *b, const Pick *p, int64_t limit,

@@ -13,6 +13,7 @@
 #include "grad/rules_algebra.h"
 #include "grad/rules_layout.h"
 #include "grad/rules_position.h"
+#include "grad/rules_scatter.h"
 #include "grad/rules_reduction.h"
 #include "grad/rules_scan.h"
 #include "grad/slopes.h"

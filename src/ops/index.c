@@ -255,6 +255,30 @@ Status run_scatter_add(Context *c, Args *a, Tensor **r) {
   return scatter_by(c, a, tensor_backend(a->at[0].tensor)->scatter_add, r);
 }
 
+static bool scatter_prod(Backend *b, const Pick *p) {
+  return b->scatter_fold(b, p, FOLD_prod);
+}
+
+static bool scatter_amax(Backend *b, const Pick *p) {
+  return b->scatter_fold(b, p, FOLD_amax);
+}
+
+static bool scatter_amin(Backend *b, const Pick *p) {
+  return b->scatter_fold(b, p, FOLD_amin);
+}
+
+Status run_scatter_prod(Context *c, Args *a, Tensor **r) {
+  return scatter_by(c, a, scatter_prod, r);
+}
+
+Status run_scatter_amax(Context *c, Args *a, Tensor **r) {
+  return scatter_by(c, a, scatter_amax, r);
+}
+
+Status run_scatter_amin(Context *c, Args *a, Tensor **r) {
+  return scatter_by(c, a, scatter_amin, r);
+}
+
 /* ---- rows whose index is a vector ---- */
 
 static Status check_vector(Context *c, const Tensor *index) {

@@ -219,3 +219,51 @@ Status run_put(Context *c, Args *a, Tensor **r) {
   tensor_release(c, written);
   return s;
 }
+
+/* ---- scatter_reduce ---- */
+
+enum { REDUCE_SUM, REDUCE_MEAN };
+
+/* How many values meet at each place of self, itself among them, in `dtype`. */
+static Status count_at(Context *c, const Args *a, Dtype dtype, Tensor **r) {
+  Tensor *self = a->at[0].tensor, *source = a->at[3].tensor;
+  Tensor *ones = NULL, *each = NULL;
+  Args add = *a;
+  Status s = op_full(c, tensor_device(self), dtype, self->shape.rank,
+                     self->shape.size, 1, &ones);
+  if (s == OK)
+    s = op_full(c, tensor_device(self), dtype, source->shape.rank,
+                source->shape.size, 1, &each);
+  add.at[0] = arg_tensor(ones);
+  add.at[3] = arg_tensor(each);
+  if (s == OK) s = op_call(c, OP_scatter_add, &add, r);
+  tensor_release(c, ones);
+  tensor_release(c, each);
+  return s;
+}
+
+/* Counts are kept wider than the narrow types could, and rounded once. */
+static Status mean_at(Context *c, const Args *a, Tensor **r) {
+  const Dtype dtype = a->at[0].tensor->dtype;
+  const bool is_float = dtype_class(dtype) == CLASS_FLOAT;
+  Tensor *sum = NULL, *count = NULL, *divisor = NULL, *mean = NULL;
+  Status s = op_call(c, OP_scatter_add, a, &sum);
+  if (s == OK) s = count_at(c, a, is_float ? DTYPE_F32 : DTYPE_I64, &count);
+  if (s == OK) s = op_cast(c, count, is_float ? dtype : DTYPE_I64, &divisor);
+  if (s == OK)
+    s = op_binary(c, is_float ? OP_div : OP_floor_divide, sum, divisor, &mean);
+  if (s == OK) s = op_cast(c, mean, dtype, r);
+  tensor_release(c, sum);
+  tensor_release(c, count);
+  tensor_release(c, divisor);
+  tensor_release(c, mean);
+  return s;
+}
+
+Status run_scatter_reduce(Context *c, Args *a, Tensor **r) {
+  static const OpId row[] = {OP_scatter_add, OP_scatter_add, OP_scatter_amax,
+                             OP_scatter_amin, OP_scatter_prod};
+  const int64_t kind = args_integer(OP_scatter_reduce, a, 4);
+  if (kind == REDUCE_MEAN) return mean_at(c, a, r);
+  return op_call(c, row[kind], a, r);
+}

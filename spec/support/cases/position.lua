@@ -119,6 +119,19 @@ return function(tools)
         case { d { 4 }, 1, d.positions({ 0 }, 4), d { 0 } },
       }
     end,
+    scatter_reduce = function(d)
+      local list = {}
+      for _, kind in ipairs { "sum", "mean", "amax", "amin", "prod" } do
+        local function one(x, dim, i, source)
+          list[#list + 1] = case { x, dim, i, source, kind }
+        end
+        one(d { 3, 4 }, 1, d.positions({ 2, 4 }, 3), d { 2, 4 })
+        one(d { 3, 4 }, -1, d.positions({ 2, 5 }, 4), d { 3, 6 })
+        one(d { 4 }, 1, d.positions({ 6 }, 4), d { 6 })
+        one(d { 4 }, 1, d.positions({ 0 }, 4), d { 0 })
+      end
+      return list
+    end,
     index_copy = function(d)
       return {
         case { d { 3, 4 }, 1, d.positions({ 5 }, 3), d { 5, 4 } },

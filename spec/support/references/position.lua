@@ -1,5 +1,6 @@
 --- Picking and writing at positions, in plain Lua.
 local array = require "spec.support.array"
+local numbers = require "spec.support.numbers"
 
 local function with(index, axis, at)
   local copy = array.copy(index)
@@ -29,6 +30,33 @@ local function scatter(args)
   for index in array.each(picks.shape) do
     put(result, with(index, axis, array.get(picks, index)),
       element(source, index))
+  end
+  return result
+end
+
+local fold = {
+  sum = function(a, b) return a + b end,
+  prod = function(a, b) return a * b end,
+  amax = function(a, b) return (b > a or b ~= b) and b or a end,
+  amin = function(a, b) return (b < a or b ~= b) and b or a end,
+}
+fold.mean = fold.sum
+
+local function scatter_reduce(args)
+  local a, dim, picks, source, kind = table.unpack(args, 1, 5)
+  local axis = array.axis(#a.shape, dim)
+  local result = copied(a)
+  local count = array.build(a.shape, function() return 1 end, "i64")
+  for index in array.each(picks.shape) do
+    local at = with(index, axis, array.get(picks, index))
+    put(result, at, fold[kind](array.get(result, at), array.get(source, index)))
+    put(count, at, array.get(count, at) + 1)
+  end
+  if kind ~= "mean" then return result end
+  for k, n in ipairs(count.data) do
+    local sum = result.data[k]
+    result.data[k] = numbers.is_float[a.dtype] and sum / n
+      or numbers.wrap(sum, a.dtype) // n
   end
   return result
 end
@@ -244,7 +272,7 @@ return {
   index = index, index_put = index_put,
   masked_select = masked_select, masked_scatter = masked_scatter,
   nonzero = nonzero,
-  scatter = scatter, index_copy = index_copy, index_fill = index_copy,
+  scatter = scatter, scatter_reduce = scatter_reduce, index_copy = index_copy, index_fill = index_copy,
   take = take, take_along_dim = take_along_dim, put = put_flat,
   embedding = embedding, segment_sum = segment_sum,
 }
