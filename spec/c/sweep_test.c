@@ -56,6 +56,16 @@ static const struct {
     {OP_linear, "f2x3 f4x3 f4"},
     {OP_einsum, "'ik,kj->ij' [ f2x3 f3x2 ]"},
     {OP_contract, "f2x3x4 f4x3x5 {0,1,2} {2,1,3} {3,0}"},
+    {OP_addmm, "f2x4 f2x3 f3x4 2.0 0.5"},
+    {OP_baddbmm, "f4 f2x2x3 f2x3x4 2.0 0.5"},
+    {OP_tensordot, "f2x3x4 f4x3x5 {2,1,0,1}"},
+    {OP_inner, "f2x3 f4x3"},
+    {OP_kron, "f2x3 f3x2"},
+    {OP_cross, "f2x3 f2x3 -1"},
+    {OP_bilinear, "f2x3 f2x4 f5x3x4 f5"},
+    {OP_chain_matmul, "[ f2x3 f3x4 ]"},
+    {OP_cosine_similarity, "f2x3 f2x3 1"},
+    {OP_cdist, "f3x2 f4x2 1.0"},
     {OP_conv2d, "f2x2x5x5 f3x2x3x3 f3"},
     {OP_conv_transpose2d, "f2x2x3x3 f2x3x3x3 f3"},
     {OP_conv_weight, "f2x2x5x5 f2x3x3x3 {3,3}"},
@@ -296,7 +306,8 @@ static Arg as_wholes(Case *k, const Arg *sizes) {
 static void read_args(Case *k, const char *text, const Form *form) {
   for (int i = 0; *text != '\0'; i++) {
     k->a.at[i] = read_arg(k, &text, form);
-    if (op_rows[k->op].param[i].kind == PARAM_WHOLES)
+    if (op_rows[k->op].param[i].kind == PARAM_WHOLES ||
+        op_rows[k->op].param[i].kind == PARAM_DIM_LISTS)
       k->a.at[i] = as_wholes(k, &k->a.at[i]);
     if (*text == ' ') text++;
   }

@@ -109,3 +109,113 @@ describe("einsum of very many operands", function()
     assert.equal(1.0, y(2))
   end)
 end)
+
+describe("a product", function()
+  local m, i = ts.ones(2, 3), ts.ones({ 2, 3 }, "i64")
+
+  it("wants operands of one dtype, whatever they are made of", function()
+    local d = m:to("f64")
+    raises("dtype", "matmul: self is f32, other is f64: convert one with :to()",
+      function() return m:matmul(d:t()) end)
+    raises("dtype", "outer: self is f32, other is f64: convert one with :to()",
+      function() return m[1]:outer(d[1]) end)
+    raises("dtype", "dot: self is f32, other is f64: convert one with :to()",
+      function() return m[1]:dot(d[1]) end)
+    raises("dtype", "linear: self is f32, other is f64: convert one with :to()",
+      function() return m:linear(d) end)
+    raises("dtype", "kron: self is f32, other is f64: convert one with :to()",
+      function() return m:kron(d) end)
+    raises("dtype", "inner: self is f32, other is i64: convert one with :to()",
+      function() return m:inner(i) end)
+    raises("dtype", "tensordot: self is f32, other is i64: convert one with :to()",
+      function() return m:tensordot(i, 0) end)
+    raises("dtype", "cross: self is f32, other is f64: convert one with :to()",
+      function() return m:cross(d) end)
+    raises("dtype", "addmm: self is f64, mat2 is f32: convert one with :to()",
+      function() return ts.ones(2, "f64"):addmm(d, m) end)
+    raises("dtype", "matmul: self is bool; matmul takes floats and integers",
+      function() return m:to("bool"):matmul(m) end)
+  end)
+
+  it("has a rank for each operand", function()
+    raises("rank", "matmul: self {} must have rank 1 to 12",
+      function() return ts.ones({}):matmul(m) end)
+    raises("rank", "mv: vector {2,3} must have rank 1",
+      function() return m:mv(m) end)
+    raises("rank", "addmm: mat1 {3} must have rank 2",
+      function() return m:addmm(m[1], m) end)
+    raises("rank", "chain_matmul: tensors {3} must have rank 2",
+      function() return ts.chain_matmul(m, m[1], m) end)
+    raises("rank", "tensordot: 3 dims of self {2,3} and other {2,3}",
+      function() return m:tensordot(m, 3) end)
+    raises("rank", "kron: self {1,1,1,1,1,1,1} must have rank 0 to 6",
+      function() return ts.ones(1, 1, 1, 1, 1, 1, 1):kron(m) end)
+  end)
+
+  it("names the sizes that differ", function()
+    raises("shape", "matmul: batches of self {2,2,3} and other {3,3,2} do not broadcast: self dim 1 is 2, other dim 1 is 3",
+      function() return ts.ones(2, 2, 3):matmul(ts.ones(3, 3, 2)) end)
+    raises("shape", "tensordot: self {2,3} and other {2,3}: self dim 2 is 3, other dim 1 is 2",
+      function() return m:tensordot(m, 1) end)
+    raises("shape", "inner: self {2,3} and other {2}: self dim 2 is 3, other dim 1 is 2",
+      function() return m:inner(v) end)
+    raises("shape", "cdist: self {2,3} and other {3,2}: self dim 2 is 3, other dim 2 is 2",
+      function() return m:cdist(m:t()) end)
+    raises("shape", "cross: self {2,3} and other {2,3}: dim 1 must be the same axis, of size 3",
+      function() return m:cross(m, 1) end)
+    raises("shape", "addmm: self {5} does not broadcast to the product {2,2}",
+      function() return ts.ones(5):addmm(m, m:t()) end)
+    raises("shape", "addmm: mat1 {2,3} and mat2 {2,3} have no product",
+      function() return m:addmm(m, m) end)
+    raises("shape", "chain_matmul: tensors[1] {2,1} and tensors[2] {3,2} have no product",
+      function() return ts.chain_matmul(ts.ones(2, 1), m:t()) end)
+    raises("shape", "bilinear: weight {1,2,3} takes 2 and 3 features: self is {2,3}, other {2,3}",
+      function() return m:bilinear(m, ts.ones(1, 2, 3)) end)
+  end)
+
+  it("takes dims as a count or as two lists", function()
+    raises("size", "tensordot: dims has 2 dims of self and 1 of other",
+      function() return m:tensordot(m, { { 1, 2 }, { 1 } }) end)
+    raises("type", "tensordot: dims has 1 entries; two lists of dims are due",
+      function() return m:tensordot(m, { { 1, 2 } }) end)
+    raises("duplicate", "tensordot: dim 1 of self is named twice",
+      function() return m:tensordot(m, { { 1, 1 }, { 1, 2 } }) end)
+    raises("dim", "tensordot: dim is 0: dims are 1..2 or -1..-2",
+      function() return m:tensordot(m, { 0, 1 }) end)
+    raises("operand_count", "chain_matmul: 0 tensors; 1 to 51 are taken",
+      function() return ts.chain_matmul({}) end)
+    raises("range", "cdist: p is -1; 0 or more is due",
+      function() return m:cdist(m, { p = -1 }) end)
+  end)
+end)
+
+describe("products of integers", function()
+  it("are exact and wrap, and empty sums are 0", function()
+    local big = ts.tensor({ { 2 ^ 53 // 1 | 1, 3 } }, "i64")
+    assert.equal(3 * ((2 ^ 53 // 1 | 1) + 3),
+      big:matmul(ts.tensor({ { 3 }, { 3 } }, "i64"))(1, 1))
+    local top = ts.tensor({ math.maxinteger }, "i64")
+    assert.equal(math.maxinteger * 3, top:dot(ts.tensor({ 3 }, "i64"))())
+    local u = ts.tensor({ 200, 100 }, "u8")
+    assert.equal((200 * 3 + 100 * 5) & 255, u:dot(ts.tensor({ 3, 5 }, "u8"))())
+    assert.equal(0, ts.ones({ 0 }, "i64"):dot(ts.ones({ 0 }, "i64"))())
+    assert.is_true(ts.ones(2, 0):matmul(ts.ones(0, 3)):equal(ts.zeros(2, 3)))
+    assert.same({ 2, 0, 4 }, { ts.ones(2, 0, 3):matmul(ts.ones(3, 4)):size() })
+  end)
+end)
+
+describe("addmm with a beta of 0", function()
+  it("does not read self", function()
+    local a = ts.ones(2, 2)
+    local nan = ts.full({ 2, 2 }, 0 / 0)
+    assert.is_true(nan:addmm(a, a, { beta = 0 }):equal(a:matmul(a)))
+  end)
+end)
+
+describe("cdist of equal rows", function()
+  it("has slope 0", function()
+    local x = ts.tensor({ { 1, 2 }, { 3, 4 } }, { requires_grad = true })
+    x:cdist(x:detach()):diagonal():sum():backward()
+    assert.is_true(x.grad:equal(ts.zeros(2, 2)))
+  end)
+end)

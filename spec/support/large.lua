@@ -125,6 +125,20 @@ local rows = {
   dot = function() return { r(150000), r(150000) } end,
   linear = function() return { r(190, 210), r(170, 210), r(170) } end,
   einsum = function() return { "ik,kj->ji", square() } end,
+  addmm = function() return { r(170), table.unpack(square()) } end,
+  baddbmm = function()
+    return { r(9, 40, 60), r(9, 40, 50), r(9, 50, 60) }
+  end,
+  tensordot = function() return { r(190, 210), r(210, 170), 1 } end,
+  inner = function() return { r(190, 210), r(170, 210) } end,
+  kron = function() return { r(30, 20), r(25, 35) } end,
+  cross = function() return { r(70000, 3), r(70000, 3) } end,
+  bilinear = function()
+    return { r(300, 40), r(300, 50), r(30, 40, 50), r(30) }
+  end,
+  chain_matmul = function() return { { r(90, 100), r(100, 80), r(80, 70) } } end,
+  cosine_similarity = function() return { r(300, 700), r(300, 700) } end,
+  cdist = function() return { r(90, 20), r(80, 20) } end,
   conv2d = function()
     return { r(4, 8, 30, 30), r(16, 8, 3, 3), r(16), { padding = 1 } }
   end,

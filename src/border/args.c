@@ -238,6 +238,44 @@ static void read_wholes(lua_State *L, int index, const char *name, Arg *arg) {
   arg->wholes = wholes;
 }
 
+/* List number k (from 1) of two, as a table on the stack. */
+static int push_dim_list(lua_State *L, int index, int k) {
+  if (lua_rawgeti(L, index, k) == LUA_TTABLE) return lua_gettop(L);
+  lua_createtable(L, 1, 0);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1);
+  return lua_gettop(L);
+}
+
+/* A whole number, or {ds, ds}: dims of one tensor and of another. */
+static void read_dim_lists(lua_State *L, int index, const char *name,
+                           Arg *arg) {
+  if (!lua_istable(L, index)) {
+    arg->kind = ARG_INTEGER;
+    arg->integer = args_whole(L, index, name);
+    return;
+  }
+  if (lua_rawlen(L, index) != 2)
+    border_error(L, E_TYPE, NULL, "%A has %I entries; two lists of dims are due",
+                 name, (int64_t)lua_rawlen(L, index));
+  const int first = push_dim_list(L, index, 1);
+  const int second = push_dim_list(L, index, 2);
+  const int64_t n = (int64_t)lua_rawlen(L, first);
+  if (n != (int64_t)lua_rawlen(L, second))
+    border_error(L, E_SIZE, NULL, "%A has %I dims of self and %I of other",
+                 name, n, (int64_t)lua_rawlen(L, second));
+  check_rank(L, n, name);
+  int64_t *dims = lua_newuserdatauv(L, sizeof *dims * 2 * MAX_RANK, 0);
+  for (int i = 0; i < 2 * n; i++) {
+    lua_rawgeti(L, i < n ? first : second, i < n ? i + 1 : i - n + 1);
+    dims[i] = read_size(L, -1, true, name);
+    lua_pop(L, 1);
+  }
+  arg->kind = ARG_WHOLES;
+  arg->count = (int)(2 * n);
+  arg->wholes = dims;
+}
+
 /* ---- words ---- */
 
 static const char *read_text(lua_State *L, int index, const char *name) {
@@ -394,6 +432,9 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     break;
   case PARAM_WHOLES:
     read_wholes(L, index, p->name, arg);
+    break;
+  case PARAM_DIM_LISTS:
+    read_dim_lists(L, index, p->name, arg);
     break;
   case PARAM_TEXT:
     arg->kind = ARG_TEXT;

@@ -55,6 +55,7 @@ static bool push_default(lua_State *L, const Param *p) {
     lua_pushinteger(L, (lua_Integer)p->value + (p->value >= 0));
     return true;
   case PARAM_INTEGER:
+  case PARAM_DIM_LISTS:
   case PARAM_PAIR:
     lua_pushinteger(L, (lua_Integer)p->value);
     return true;

@@ -135,6 +135,7 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
   case PARAM_SHAPE:
   case PARAM_SHAPE_TABLE:
   case PARAM_PAIR: return set_sizes(s->c, p, v, a);
+  case PARAM_DIM_LISTS:
   case PARAM_WHOLES: return set_wholes(s->c, p, v, a);
   case PARAM_TEXT:
   case PARAM_NAMES:

@@ -20,6 +20,9 @@
  *   NUMBER(name)       NUMBER_OR(name, k)     keep their subtype
  *   PAIR(name)         one whole number, or a table of two
  *   WHOLES(name)       a whole number, or a table of any number of them
+ *   DIM_LISTS_OR(name, k)  a whole number, or two lists of dims, of as many
+ *                      each: then WHOLES, those of the second list behind
+ *                      those of the first
  *   TEXT(name)         a string
  *   DTYPE_(name)       a dtype's name
  *   CHOICE(name, "first|second")     one of the words
@@ -57,6 +60,8 @@
 #define NUMBER_OR(name, value) {#name, PARAM_NUMBER, MAY_LACK, value, NULL}
 #define PAIR(name) {#name, PARAM_PAIR, NEEDED, 0, NULL}
 #define WHOLES(name) {#name, PARAM_WHOLES, NEEDED, 0, NULL}
+#define DIM_LISTS_OR(name, value) \
+  {#name, PARAM_DIM_LISTS, MAY_LACK, value, NULL}
 #define TEXT(name) {#name, PARAM_TEXT, NEEDED, 0, NULL}
 #define CHOICE(name, words) {#name, PARAM_CHOICE, NEEDED, 0, words}
 #define O_NAMES(name) {#name, PARAM_NAMES, OPTION, 0, NULL}

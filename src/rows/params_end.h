@@ -21,6 +21,7 @@
 #undef NUMBER_OR
 #undef PAIR
 #undef WHOLES
+#undef DIM_LISTS_OR
 #undef TEXT
 #undef CHOICE
 #undef O_NAMES

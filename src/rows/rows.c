@@ -135,6 +135,7 @@ const char *param_kind_name(ParamKind kind) {
   static const char *const names[] = {
       "tensor", "operand", "value",   "tensors", "positions", "dim",    "dims",
       "dims",    "shape",  "sizes",   "position", "integer", "number", "pair", "wholes",
+      "dim lists",
       "string",  "names", "flag",    "choice",  "dtype",   "device", "generator"};
   return names[kind];
 }

@@ -47,6 +47,7 @@ typedef enum ParamKind {
   PARAM_NUMBER,
   PARAM_PAIR,
   PARAM_WHOLES, /* a whole number, or a table of any number of them */
+  PARAM_DIM_LISTS, /* a whole number, or two lists of dims */
   PARAM_TEXT,
   PARAM_NAMES, /* whole numbers by name, in the place of options */
   PARAM_FLAG,

@@ -28,5 +28,85 @@ return function(tools)
         case { "ij,jk->ik", { d { 0, 2 }, d { 2, 3 } } },
       }
     end,
+    addmm = function(d)
+      return {
+        case { d { 2, 4 }, d { 2, 3 }, d { 3, 4 } },
+        case({ d { 4 }, d { 2, 3 }, d { 3, 4 } }, { alpha = 0.5, beta = -2 }),
+        case({ d { 2, 1 }, d { 2, 0 }, d { 0, 4 } }, { beta = 0.5 }),
+        case { d {}, d { 0, 3 }, d { 3, 4 } },
+      }
+    end,
+    baddbmm = function(d)
+      return {
+        case { d { 2, 3, 4 }, d { 2, 3, 2 }, d { 2, 2, 4 } },
+        case({ d { 3, 1 }, d { 2, 3, 2 }, d { 2, 2, 4 } },
+          { alpha = 2, beta = 0.5 }),
+      }
+    end,
+    tensordot = function(d)
+      return {
+        case { d { 2, 3, 4 }, d { 3, 4, 5 } }, case { d { 2, 3 }, d { 2, 3 } },
+        case { d { 2, 3 }, d { 3, 4 }, 1 }, case { d { 2 }, d { 3, 2 }, 0 },
+        case { d { 2, 3, 4 }, d { 4, 2, 5 }, { { 3, 1 }, { 1, 2 } } },
+        case { d { 2, 3, 4 }, d { 4, 3 }, { { -2, 3 }, { -1, 1 } } },
+        case { d { 2, 3 }, d { 4, 3 }, { 2, -1 } },
+        case { d { 2, 1 }, d { 1, 3 }, 1 }, case { d { 2, 0 }, d { 0, 3 }, 1 },
+        case { d {}, d {}, 0 }, case { d { 3 }, d { 2 }, { {}, {} } },
+      }
+    end,
+    inner = function(d)
+      return {
+        case { d { 3 }, d { 3 } }, case { d { 2, 3 }, d { 4, 3 } },
+        case { d { 2, 3 }, d { 3 } }, case { d { 2, 2, 3 }, d { 2, 3 } },
+        case { d {}, d { 3 } }, case { d { 2, 0 }, d { 3, 0 } },
+        case { d { 2, 1 }, d { 3, 1 } },
+      }
+    end,
+    kron = function(d)
+      return {
+        case { d { 2, 3 }, d { 3, 2 } }, case { d { 2 }, d { 3 } },
+        case { d { 2, 3 }, d { 2 } }, case { d { 3 }, d { 1, 2, 2 } },
+        case { d {}, d { 2, 2 } }, case { d { 0 }, d { 2 } },
+      }
+    end,
+    cross = function(d)
+      return {
+        case { d { 3 }, d { 3 } }, case { d { 2, 3 }, d { 2, 3 } },
+        case { d { 3, 2 }, d { 3, 1 }, 1 }, case { d { 2, 3, 2 }, d { 3, 2 }, -2 },
+        case { d { 2, 1, 3 }, d { 4, 3 } }, case { d { 0, 3 }, d { 3 } },
+      }
+    end,
+    bilinear = function(d)
+      return {
+        case { d { 2, 3 }, d { 2, 4 }, d { 5, 3, 4 }, d { 5 } },
+        case { d { 3 }, d { 4 }, d { 2, 3, 4 } },
+        case { d { 2, 1, 3 }, d { 2, 2 }, d { 2, 3, 2 } },
+      }
+    end,
+    chain_matmul = function(d)
+      return {
+        case { { d { 2, 3 }, d { 3, 4 }, d { 4, 2 } } },
+        case { { d { 3 }, d { 3, 4 }, d { 4, 2 }, d { 2 } } },
+        case { { d { 2, 3 } } }, case { { d { 3 }, d { 3 } } },
+        case { { d { 1, 3 }, d { 3, 1 }, d { 1, 2 } } },
+      }
+    end,
+    cosine_similarity = function(d)
+      return {
+        case { d { 2, 3 }, d { 2, 3 } }, case { d { 3, 4 }, d { 4 }, -1 },
+        case { d { 3, 2 }, d { 3, 1 }, 1 },
+        case({ d { 2, 3 }, d { 2, 3 } }, { eps = 10 }),
+      }
+    end,
+    cdist = function(d)
+      return {
+        case { d { 3, 2 }, d { 4, 2 } },
+        case { d { 2, 1, 3, 2 }, d { 3, 2, 2 } },
+        case({ d { 3, 4 }, d { 2, 4 } }, { p = 1 }),
+        case({ d { 3, 4 }, d { 2, 4 } }, { p = 3 }),
+        case({ d { 3, 4 }, d { 2, 4 } }, { p = math.huge }),
+        case { d { 0, 2 }, d { 3, 2 } }, case { d { 2, 0 }, d { 3, 0 } },
+      }
+    end,
   }
 end
