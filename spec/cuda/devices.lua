@@ -93,7 +93,7 @@ local function values_of(op, dtype)
   for _, c in ipairs(cases_of(op, dtype)) do
     for _, layout in ipairs(strided[dtype] or { layouts[1] }) do
       local barred = cases.contiguous[op.name] and layout ~= layouts[1]
-        or op.name == "empty"
+        or op.name == "empty" or op.name == "empty_like"
       if not barred then
         local what = string.format("%s %s in %s %s", op.name, c.label, dtype,
           layout.name)

@@ -22,6 +22,8 @@ end
 local draws = {
   rand = function(g) return ts.rand({ n }, { generator = g }) end,
   randn = function(g) return ts.randn({ n }, { generator = g }) end,
+  rand_like = function(g) return ts.rand_like(ts.ones(n), { generator = g }) end,
+  randn_like = function(g) return ts.randn_like(ts.ones(n), { generator = g }) end,
   randint = function(g) return ts.randint(-2, 3, { n }, { generator = g }) end,
   randperm = function(g) return ts.randperm(n, { generator = g }) end,
   uniform = function(g) return ts.empty(n):uniform_(-1, 3, { generator = g }) end,
@@ -70,6 +72,11 @@ describe("a draw", function()
     mean, variance = moments(draws.randn(generator()))
     near(mean, 0, 1)
     near(variance, 1, math.sqrt(2))
+    mean, variance = moments(draws.randn_like(generator()))
+    near(mean, 0, 1)
+    near(variance, 1, math.sqrt(2))
+    mean = moments(draws.rand_like(generator()))
+    near(mean, 0.5, math.sqrt(1 / 12))
     mean, variance = moments(draws.normal(generator()))
     near(mean, 2, 0.5)
     near(variance, 0.25, 0.25 * math.sqrt(2))

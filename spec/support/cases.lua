@@ -529,6 +529,9 @@ local rows = {
   end,
   zeros_like = likes,
   ones_like = likes,
+  empty_like = likes,
+  rand_like = likes,
+  randn_like = likes,
   full_like = function(d) return { case { d { 2, 3 }, 1 } } end,
   eye = function(d)
     local options = { dtype = d.dtype }

@@ -160,6 +160,22 @@ local rows = {
   zeros = filled, ones = filled,
   empty = function() return nil end,
   full = function() return { { 300, 700 }, 1.5 } end,
+  empty_like = function() return nil end,
+  rand_like = function()
+    return { r(300, 700), { generator = ts.generator(3) } }
+  end,
+  randn_like = function()
+    return { r(300, 700), { generator = ts.generator(3) } }
+  end,
+  logspace = function() return { 0, 1, 200000 } end,
+  tril_indices = function() return { 500, 400 } end,
+  triu_indices = function() return { 500, 400 } end,
+  hstack = function() return { { r(300, 300), r(300, 400) } } end,
+  vstack = function() return { { r(300, 300), r(400, 300) } } end,
+  dstack = function() return { { r(300, 300, 1), r(300, 300, 2) } } end,
+  block_diag = function() return { { r(200, 300), r(300, 200) } } end,
+  cartesian_prod = function() return { { r(300), r(400) } } end,
+  fliplr = total, flipud = total,
   zeros_like = total, ones_like = total,
   full_like = function() return { r(300, 700), 1.5 } end,
   eye = function() return { 400 } end,

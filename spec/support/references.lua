@@ -31,7 +31,8 @@ local references = {}
 
 -- Rows without a stated value, and why.
 references.drawn = {
-  rand = true, randn = true, randint = true, randperm = true, uniform = true,
+  rand = true, randn = true, rand_like = true, randn_like = true,
+  empty_like = true, randint = true, randperm = true, uniform = true,
   normal = true, bernoulli = true, dropout = true, empty = true,
   random = true, multinomial = true,
 }

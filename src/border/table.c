@@ -618,8 +618,73 @@ static int table_tolist(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg border_table_functions[] = {
-    {"tensor", table_tensor}, {"idx", table_idx}, {NULL, NULL}};
+/* Sizes from the table at `index`. */
+static Shape read_shape(lua_State *L, int index) {
+  Context *c = border_context(L);
+  if (!lua_istable(L, index))
+    border_error(L, E_TYPE, NULL, "%A is %s; a table of sizes is due", "shape",
+                 border_describe(L, index));
+  const int64_t n = (int64_t)lua_rawlen(L, index);
+  if (n > MAX_RANK)
+    border_error(L, E_RANK, NULL, "%A has %I entries; %d are the most",
+                 "shape", n, (int)MAX_RANK);
+  Shape s = {.rank = (int)n};
+  for (int i = 0; i < s.rank; i++) {
+    lua_rawgeti(L, index, i + 1);
+    s.size[i] = args_whole(L, -1, "shape");
+    lua_pop(L, 1);
+  }
+  if (!shape_fits(&s, sizeof(double)))
+    border_raise(L, c, fail(c, E_SHAPE, "%A %S is no shape", "shape",
+                            SHAPE_ARG(&s)));
+  shape_contiguous(&s);
+  return s;
+}
+
+/* Any byte but 0 is true. */
+static void fill_bytes(char *to, const char *bytes, size_t count, Dtype d) {
+  memcpy(to, bytes, count);
+  for (size_t i = 0; i < count && d == DTYPE_BOOL; i++) to[i] = to[i] != 0;
+}
+
+/* ts.from_string(s, dtype, shape, opts): the bytes of the elements, the lowest
+ * first. */
+static int table_from_string(lua_State *L) {
+  Context *c = border_begin(L, "from_string");
+  size_t length;
+  lua_settop(L, 4);
+  if (lua_type(L, 1) != LUA_TSTRING)
+    border_error(L, E_TYPE, NULL, "%A is %s; a string is due", "bytes",
+                 border_describe(L, 1));
+  const char *bytes = lua_tolstring(L, 1, &length);
+  const Dtype d = args_dtype(L, 2, "dtype");
+  const Shape shape = read_shape(L, 3);
+  Make m = read_options(L, 4);
+  const size_t due = (size_t)shape_count(&shape) * dtype_bytes(d);
+  if (due != length)
+    border_error(L, E_SIZE, NULL, "%A %S of %s takes %I bytes, and there are %I",
+                 "shape", SHAPE_ARG(&shape), dtype_name(d), (int64_t)due,
+                 (int64_t)length);
+  if (m.dtype == DTYPE_NONE) m.dtype = d;
+  if (m.device == NULL) m.device = c->default_device;
+  Handle *h = border_push(L);
+  border_enter(L);
+  Status s = tensor_new(c, &c->host, d, &shape, &h->tensor);
+  if (s == OK) {
+    fill_bytes(tensor_data(h->tensor), bytes, length, d);
+    s = convert(c, &m, &h->tensor);
+  }
+  if (s == OK) s = require(c, &m, h->tensor);
+  border_leave(L);
+  if (s != OK) return border_raise(L, c, s);
+  border_charge(L, h);
+  return 1;
+}
+
+const luaL_Reg border_table_functions[] = {{"tensor", table_tensor},
+                                           {"idx", table_idx},
+                                           {"from_string", table_from_string},
+                                           {NULL, NULL}};
 
 const luaL_Reg border_table_methods[] = {
     {"new_tensor", table_new_tensor}, {"tolist", table_tolist}, {NULL, NULL}};

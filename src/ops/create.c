@@ -53,10 +53,30 @@ Status run_empty(Context *c, Args *a, Tensor **r) {
   return of_size(c, a, c->zero_empty ? &zero : NULL, r);
 }
 
+/* A tensor's value, tracked: of its own, stretched. */
+static Status full_of(Context *c, Args *a, const Shape *shape, Tensor **r) {
+  Tensor *value = a->at[1].tensor, *cast = NULL, *wide = NULL;
+  Args to;
+  if (value->shape.rank > 0)
+    return fail(c, E_SHAPE, "%A %S must be a number or have rank 0", "value",
+                SHAPE_ARG(&value->shape));
+  to.at[0] = arg_tensor(value);
+  to.at[1] = arg_integer(option_dtype(a, 2, value->dtype));
+  to.at[2].kind = ARG_DEVICE;
+  to.at[2].device = option_device(a, 3, tensor_device(value));
+  Status s = op_call(c, OP_cast, &to, &cast);
+  if (s == OK) s = op_expand(c, cast, shape->rank, shape->size, &wide);
+  if (s == OK) s = op_unary(c, OP_clone, wide, r);
+  tensor_release(c, cast);
+  tensor_release(c, wide);
+  return s;
+}
+
 Status run_full(Context *c, Args *a, Tensor **r) {
   Shape shape;
   const Status s = check_sizes(c, &a->at[0], &shape);
   if (s != OK) return s;
+  if (a->at[1].kind == ARG_TENSOR) return full_of(c, a, &shape, r);
   return filled(c, option_device(a, 3, c->default_device),
                 option_dtype(a, 2, c->default_dtype), &shape, &a->at[1], &r[0]);
 }
@@ -80,6 +100,11 @@ Status run_ones_like(Context *c, Args *a, Tensor **r) {
 
 Status run_full_like(Context *c, Args *a, Tensor **r) {
   return like(c, a, 2, &a->at[1], r);
+}
+
+Status run_empty_like(Context *c, Args *a, Tensor **r) {
+  const Arg zero = arg_integer(0);
+  return like(c, a, 1, c->zero_empty ? &zero : NULL, r);
 }
 
 Status run_eye(Context *c, Args *a, Tensor **r) {
@@ -192,6 +217,78 @@ Status run_linspace(Context *c, Args *a, Tensor **r) {
   return ramp(c, option_device(a, 4, c->default_device), &job, &r[0]);
 }
 
+/* Powers in f64, rounded once. */
+Status run_logspace(Context *c, Args *a, Tensor **r) {
+  const Dtype dtype = option_dtype(a, 4, c->default_dtype);
+  Device *d = option_device(a, 5, c->default_device);
+  Tensor *line = NULL, *powers = NULL;
+  Args even, raise;
+  if (dtype_class(dtype) != CLASS_FLOAT)
+    return fail(c, E_DTYPE, "%A is %s, and logspace makes floats", "dtype",
+                dtype_name(dtype));
+  for (int k = 0; k < 3; k++) even.at[k] = a->at[k];
+  even.at[3] = arg_integer(DTYPE_F64);
+  even.at[4].kind = ARG_DEVICE;
+  even.at[4].device = d;
+  Status s = run_linspace(c, &even, &line);
+  raise.at[0] = arg_number(args_number(OP_logspace, a, 3));
+  raise.at[1] = arg_tensor(line);
+  if (s == OK) s = op_call(c, OP_pow, &raise, &powers);
+  if (s == OK) s = plain(c, powers, dtype, d, &r[0]);
+  tensor_release(c, line);
+  tensor_release(c, powers);
+  return s;
+}
+
+/* ---- places of triangles ---- */
+
+/* Columns [*from, *to) of row i that a triangle holds. */
+static void triangle_row(int64_t i, int64_t m, int64_t k, bool below,
+                         int64_t *from, int64_t *to) {
+  const int64_t edge = max_i64(0, min_i64(m, i + k + (below ? 1 : 0)));
+  *from = below ? 0 : edge;
+  *to = below ? edge : m;
+}
+
+static Status triangle_places(Context *c, OpId op, Args *a, Tensor **r) {
+  const int64_t n = a->at[0].integer;
+  const int64_t m = a->at[1].kind == ARG_NONE ? n : a->at[1].integer;
+  const int64_t sizes[] = {n, m};
+  const Arg both = arg_sizes(2, sizes);
+  const bool below = op == OP_tril_indices;
+  int64_t k = args_integer(op, a, 2), count = 0, from, to;
+  Shape shape;
+  Tensor *t = NULL;
+  Status s = check_sizes(c, &both, &shape);
+  if (s != OK) return s;
+  k = max_i64(-n, min_i64(m, k));
+  for (int64_t i = 0; i < n; i++) {
+    triangle_row(i, m, k, below, &from, &to);
+    count += max_i64(0, to - from);
+  }
+  const int64_t size[] = {2, count};
+  shape = shape_of(2, size);
+  s = tensor_new(c, &c->host, DTYPE_I64, &shape, &t);
+  if (s != OK) return s;
+  int64_t *row = (int64_t *)(void *)tensor_data(t), *col = row + count;
+  for (int64_t i = 0; i < n; i++) {
+    triangle_row(i, m, k, below, &from, &to);
+    for (int64_t j = from; j < to; j++)
+      *row++ = i + c->failure.base, *col++ = j + c->failure.base;
+  }
+  s = plain(c, t, DTYPE_I64, option_device(a, 3, c->default_device), r);
+  tensor_release(c, t);
+  return s;
+}
+
+Status run_tril_indices(Context *c, Args *a, Tensor **r) {
+  return triangle_places(c, OP_tril_indices, a, r);
+}
+
+Status run_triu_indices(Context *c, Args *a, Tensor **r) {
+  return triangle_places(c, OP_triu_indices, a, r);
+}
+
 /* ---- draws ---- */
 
 static Philox *generator_of(Context *c, const Args *a, int k) {
@@ -270,6 +367,26 @@ Status run_rand(Context *c, Args *a, Tensor **r) {
 Status run_randn(Context *c, Args *a, Tensor **r) {
   Draw job = {.what = DRAW_NORMAL, .a = 0, .b = 1};
   return draw_of_size(c, a, &job, r);
+}
+
+/* Params (self, dtype, device, requires_grad, generator). */
+static Status draw_like(Context *c, Args *a, Draw *job, Tensor **r) {
+  const Tensor *x = a->at[0].tensor;
+  const Dtype dtype = option_dtype(a, 1, x->dtype);
+  const Status s = check_float(c, dtype);
+  if (s != OK) return s;
+  return draw(c, job, option_device(a, 2, tensor_device(x)), dtype, &x->shape,
+              generator_of(c, a, 4), &r[0]);
+}
+
+Status run_rand_like(Context *c, Args *a, Tensor **r) {
+  Draw job = {.what = DRAW_UNIFORM, .a = 0, .b = 1};
+  return draw_like(c, a, &job, r);
+}
+
+Status run_randn_like(Context *c, Args *a, Tensor **r) {
+  Draw job = {.what = DRAW_NORMAL, .a = 0, .b = 1};
+  return draw_like(c, a, &job, r);
 }
 
 Status run_randint(Context *c, Args *a, Tensor **r) {

@@ -28,6 +28,22 @@ Status run_flip(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
+static Status flip_dim(Context *c, Tensor *x, int64_t dim, Tensor **r) {
+  Args a;
+  a.at[0] = arg_tensor(x);
+  a.at[1] = arg_sizes(1, &dim);
+  const Status s = check_rank(c, "self", x, (int)dim + 1, MAX_RANK);
+  return s != OK ? s : op_call(c, OP_flip, &a, r);
+}
+
+Status run_fliplr(Context *c, Args *a, Tensor **r) {
+  return flip_dim(c, a->at[0].tensor, 1, r);
+}
+
+Status run_flipud(Context *c, Args *a, Tensor **r) {
+  return flip_dim(c, a->at[0].tensor, 0, r);
+}
+
 /* k quarter turns, from the first axis to the second; a copy always. */
 Status run_rot90(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *turned = NULL;

@@ -157,6 +157,51 @@ return function(tools)
         case({ d { 4 }, "(a b) -> b r a" }, { b = 2, r = 2 }),
       }
     end,
+    hstack = function(d)
+      return {
+        case { { d { 2, 3 }, d { 2, 1 } } }, case { { d { 2 }, d { 3 } } },
+        case { { d {}, d { 2 } } }, case { { d { 2, 1, 2 }, d { 2, 2, 2 } } },
+      }
+    end,
+    vstack = function(d)
+      return {
+        case { { d { 2, 3 }, d { 3 } } }, case { { d { 2 }, d { 2 } } },
+        case { { d {}, d {} } },
+      }
+    end,
+    dstack = function(d)
+      return {
+        case { { d { 2, 3 }, d { 2, 3, 2 } } }, case { { d { 2 }, d { 2 } } },
+        case { { d {}, d {} } },
+      }
+    end,
+    block_diag = function(d)
+      return {
+        case { { d { 2, 3 }, d { 1, 2 } } }, case { { d { 2 }, d {}, d { 2, 1 } } },
+        case { { d { 0, 2 }, d { 2, 1 } } },
+      }
+    end,
+    cartesian_prod = function(d)
+      return {
+        case { { d { 2 }, d { 3 } } }, case { { d { 2 }, d { 1 }, d { 3 } } },
+        case { { d { 3 } } }, case { { d { 2 }, d { 0 } } },
+      }
+    end,
+    fliplr = function(d) return { case { d { 2, 3 } }, case { d { 2, 2, 2 } } } end,
+    flipud = function(d) return { case { d { 3 } }, case { d { 2, 3 } } } end,
+    logspace = function(d)
+      local options = { dtype = d.dtype }
+      return {
+        case({ -1, 2, 7 }, options), case({ 0, 1, 1 }, options),
+        case({ 1, 2, 0 }, options), case({ 0, 3, 4 }, { base = 2 }),
+      }
+    end,
+    tril_indices = function()
+      return { case { 3 }, case { 2, 4, 1 }, case { 4, 2, -1 }, case { 2, 2, -9 } }
+    end,
+    triu_indices = function()
+      return { case { 3 }, case { 2, 4, 1 }, case { 4, 2, -1 }, case { 2, 2, -9 } }
+    end,
     split = function(d)
       return {
         case { d { 2, 7 }, 3, 2 }, case { d { 5, 2 }, { 1, 0, 4 } },

@@ -363,6 +363,98 @@ local function repeat_interleave(args)
   end, a.dtype)
 end
 
+-- ---- joined ----
+
+--- The sizes of an array seen with at least `rank` axes: a line is a row.
+local function at_least(a, rank)
+  local s, n = a.shape, #a.shape
+  if n >= rank then return a end
+  local shape = { 1, 1, 1 }
+  if n == 1 then shape[rank > 1 and 2 or 1] = s[1] end
+  if n == 2 then shape[1], shape[2] = s[1], s[2] end
+  return array.new(table.move(shape, 1, rank, 1, {}), a.data, a.dtype)
+end
+
+local function joined(list, rank, axis)
+  local pieces, owner, start, size = {}, {}, {}, 0
+  for k, a in ipairs(list) do
+    pieces[k] = at_least(a, rank)
+    start[k] = size
+    for _ = 1, pieces[k].shape[axis] do
+      size = size + 1
+      owner[size] = k
+    end
+  end
+  return build(changed(pieces[1].shape, axis, size), function(index)
+    local k = owner[index[axis]]
+    return get(pieces[k], changed(index, axis, index[axis] - start[k]))
+  end, list[1].dtype)
+end
+
+local function block_diag(args)
+  local list, rows, columns = args[1], 0, 0
+  local whole = {}
+  for k, a in ipairs(list) do
+    whole[k] = at_least(a, 2)
+    rows, columns = rows + whole[k].shape[1], columns + whole[k].shape[2]
+  end
+  local result = zeros({ rows, columns }, list[1].dtype)
+  local down, right = 0, 0
+  for _, a in ipairs(whole) do
+    for index, k in array.each(a.shape) do
+      result.data[(index[1] + down - 1) * columns + index[2] + right] = a.data[k]
+    end
+    down, right = down + a.shape[1], right + a.shape[2]
+  end
+  return result
+end
+
+local function cartesian_prod(args)
+  local list, rows = args[1], { {} }
+  if #list == 1 then return list[1] end
+  for _, a in ipairs(list) do
+    local longer = {}
+    for _, row in ipairs(rows) do
+      for _, value in ipairs(a.data) do
+        local copy = array.copy(row)
+        copy[#copy + 1] = value
+        longer[#longer + 1] = copy
+      end
+    end
+    rows = longer
+  end
+  local data = {}
+  for _, row in ipairs(rows) do table.move(row, 1, #row, #data + 1, data) end
+  return array.new({ #rows, #list }, data, list[1].dtype)
+end
+
+-- ---- created ----
+
+local function logspace(args, options)
+  local first, last, n = table.unpack(args, 1, 3)
+  local data = {}
+  for k = 1, n do
+    local power = n == 1 and first or first + (last - first) * (k - 1) / (n - 1)
+    data[k] = (options.base or 10) ^ power
+  end
+  return array.new({ n }, data, options.dtype or "f32")
+end
+
+local function places(keeps)
+  return function(args)
+    local n, m, k = args[1], args[2] or args[1], args[3] or 0
+    local rows, columns = {}, {}
+    for i = 1, n do
+      for j = 1, m do
+        if keeps(j - i, k) then rows[#rows + 1], columns[#columns + 1] = i, j end
+      end
+    end
+    local count = #rows
+    return array.new({ 2, count }, table.move(columns, 1, count, count + 1, rows),
+      "i64")
+  end
+end
+
 -- ---- axes by name ----
 
 --- The groups of a side: lists of names; a number is a name of its own.
@@ -509,15 +601,31 @@ local function reduce(args, options)
   return array.new(shape, data, dtype)
 end
 
+local function below(right, k) return right <= k end
+local function above(right, k) return right >= k end
+
 return {
+  hstack = function(args)
+    local list = args[1]
+    return joined(list, 1, #list[1].shape <= 1 and 1 or 2)
+  end,
+  vstack = function(args) return joined(args[1], 2, 1) end,
+  dstack = function(args) return joined(args[1], 3, 3) end,
+  block_diag = block_diag,
+  cartesian_prod = cartesian_prod,
+  fliplr = function(args) return flip { args[1], 2 } end,
+  flipud = function(args) return flip { args[1], 1 } end,
+  logspace = logspace,
+  tril_indices = places(below),
+  triu_indices = places(above),
   rearrange = rearrange,
   reduce = reduce,
   einrepeat = rearrange,
   flip = flip,
   rot90 = rot90,
   roll = roll,
-  tril = triangle(function(right, k) return right <= k end),
-  triu = triangle(function(right, k) return right >= k end),
+  tril = triangle(below),
+  triu = triangle(above),
   pad = pad,
   pad_fold = pad_fold,
   unfold = unfold,
