@@ -233,7 +233,8 @@ struct Searched {
   Walk walk;
   const char *src;
   int dtype;
-  bool negative;
+  int64_t least;
+  uint64_t span;
   int64_t stride[1][MAX_RANK];
 };
 LAUNCH_POINTERS(Searched, s, { pointers.push_back(s.src); })
@@ -243,7 +244,8 @@ static __global__ void search_bad(Searched s, unsigned long long *cell) {
     int64_t at[1];
     walk_at<1>(s.walk, s.stride, i, at);
     const int64_t v = load_as<int64_t>(s.src, s.dtype, at[0]);
-    if (s.negative ? v < 0 : v == 0) atomicMin(cell, (unsigned long long)i);
+    if ((uint64_t)v - (uint64_t)s.least > s.span)
+      atomicMin(cell, (unsigned long long)i);
   }
 }
 
@@ -272,16 +274,19 @@ static int64_t cuda_find_outside(Backend *b, const Pick *pick, int64_t limit,
   return read_cell(b);
 }
 
-static int64_t cuda_find_bad(Backend *b, const Move *m, bool negative) {
+static int64_t cuda_find_bad(Backend *b, const Move *m, int64_t least,
+                             int64_t most) {
+  const uint64_t span = (uint64_t)most - (uint64_t)least;
   if (m->src.data == nullptr)
-    return (negative ? m->src.whole < 0 : m->src.whole == 0) ? 0 : -1;
+    return (uint64_t)m->src.whole - (uint64_t)least > span ? 0 : -1;
   cuda_ready(b);
   clear_cell(b);
   Searched s = {};
   s.walk = walk_of(m->axes, m->size);
   s.src = m->src.data;
   s.dtype = m->src.dtype;
-  s.negative = negative;
+  s.least = least;
+  s.span = span;
   for (int a = 0; a < m->axes; a++) s.stride[0][a] = m->src.stride[a];
   const Grid g = grid_of(s.walk.count);
   LAUNCH(search_bad, g.blocks, g.threads, 0, cuda_of(b)->stream, s,

@@ -486,7 +486,9 @@ static void check_bad(Dtype d, int64_t bad, bool negative) {
       write_element(DTYPE_I64, is_bad ? (negative ? -1 : 0) : 1, d,
                     x + (size_t)place(&m.src, &m, i) * bytes);
     }
-    CHECK_INT(cpu_find_bad(&b, &m, negative), bad);
+    CHECK_INT(negative ? cpu_find_bad(&b, &m, 0, INT64_MAX)
+                       : cpu_find_bad(&b, &m, 1, -1), bad);
+    CHECK_INT(cpu_find_bad(&b, &m, 1, 7), bad);
   }
   free(x);
 }
@@ -502,8 +504,10 @@ static void test_bad(void) {
       if (types[i] != DTYPE_U8) check_bad(types[i], bad[k], true);
     }
   Move m = {.axes = 1, .size = {9}, .src = {.dtype = DTYPE_I64, .whole = -2}};
-  CHECK_INT(cpu_find_bad(&b, &m, false), -1);
-  CHECK_INT(cpu_find_bad(&b, &m, true), 0);
+  CHECK_INT(cpu_find_bad(&b, &m, 1, -1), -1);
+  CHECK_INT(cpu_find_bad(&b, &m, 0, INT64_MAX), 0);
+  CHECK_INT(cpu_find_bad(&b, &m, -2, 3), -1);
+  CHECK_INT(cpu_find_bad(&b, &m, -1, 3), 0);
 }
 
 int main(void) {

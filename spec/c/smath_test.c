@@ -92,6 +92,17 @@ typedef void Loop(size_t n, const void *x, const void *y, void *r);
   ONE(silu, gate(x, 1 / (1 + exp(-x))), -75, 20, 4, 1e-30)                    \
   ONE(softplus, soft(x), -70, 40, 4, 1e-30)                             \
   ONE(logsigmoid, -soft(-x), -40, 70, 4, 1e-30)                         \
+  ONE(asinh, asinh(x), -8, 8, 4, 0)                                           \
+  ONE(acosh, acosh(x), 1, 8, 4, 0)                                            \
+  ONE(atanh, atanh(x), -1, 1, 4, 0)                                           \
+  ONE(mish, gate(x, tanh(log1p(exp(x)))), -75, 20, 4, 1e-30)                  \
+  ONE(logit, log_ratio(x), 0, 1, 4, 0)                                        \
+  ONE(erfinv, (W)inverse_erf(x), -1, 1, 4, 0)                                 \
+  ONE(lgamma, lgamma(x), 0, 20, 5, 1)                                         \
+  ONE(digamma, (W)digamma(x), 0.1, 20, 16, 1)                                     \
+  ONE(sinc, sine_ratio(x), -3, 3, 4, 1e-3)                                    \
+  TWO(hypot, hypot(x, y), -4, 4, 2, 0)                                        \
+  TWO(logaddexp, log_sum(x, y), 1, 20, 4, 1)                                  \
   TWO(pow, pow(x, y), 0, 10, 2, 0)                                            \
   TWO(atan2, atan2(x, y), -4, 4, 2, 0)                                        \
   ONE(sin_small, sin(x), -100, 100, NO_BOUND, 0)                              \
@@ -182,8 +193,52 @@ typedef struct Function {
   (fmod(x, y) == 0                             ? copysign(fmod(x, y), y) \
    : (fmod(x, y) < 0) == ((y) < 0) || isnan(y) ? fmod(x, y)              \
                                                : fmod(x, y) + (y))
+#define half_turns(x) ((x) - 2 * rint((x) / 2))
+#define PI_W ((W)3.14159265358979323846264338L)
+#define sine_ratio(x) \
+  ((x) == 0 ? 1 : sin(PI_W * half_turns(x)) / (PI_W * (x)))
+#define log_ratio(x) \
+  (fabs((x) - (W)0.5) < 0.25 ? 2 * atanh(2 * (x) - 1) : log(x) - log1p(-(x)))
+#define log_sum(x, y)                                     \
+  (isnan(x) || isnan(y) ? (x) + (y)                       \
+   : (x) == (y)         ? (x) + (W)0.6931471805599453094L \
+                        : fmax(x, y) + log1p(exp(-fabs((x) - (y)))))
 #define gelu_argument(x) \
   ((W)1.59576912160573071176L * ((x) + (W)0.044715L * (x) * (x) * (x)))
+
+/* The y with erf y = x, by halving. */
+static long double inverse_erf(long double x) {
+  long double low = 0, high = 30;
+  if (!(fabsl(x) < 1)) return fabsl(x) == 1 ? x * INFINITY : NAN;
+  if (fabsl(x) < 1e-9L) return x * 0.886226925452758013649083742L;
+  for (int i = 0; i < 90; i++) {
+    const long double y = (low + high) / 2;
+    const bool above = fabsl(x) < 0.5L ? erfl(y) > fabsl(x)
+                                       : erfcl(y) < 1 - fabsl(x);
+    if (above) high = y;
+    else low = y;
+  }
+  return copysignl(low, x);
+}
+
+/* The derivative of lgammal: up to 30 and then the asymptotic series; below
+ * 0 by the reflection. */
+static long double digamma(long double x) {
+  const long double pi = 3.14159265358979323846264338L;
+  if (x <= 0) {
+    const long double r = x - rintl(x);
+    return r == 0 ? copysignl(INFINITY, -1 * (x < 0 ? 1 : copysignl(1, x)))
+                  : digamma(1 - x) - pi / tanl(pi * r);
+  }
+  long double sum = 0;
+  for (; x < 30; x++) sum -= 1 / x;
+  const long double z = 1 / (x * x);
+  return sum + logl(x) - 1 / (2 * x) -
+         z * (1 / 12.0L -
+              z * (1 / 120.0L -
+                   z * (1 / 252.0L - z * (1 / 240.0L - z / 132.0L))));
+}
+
 #define ONE(name, value, ...)                      \
   static double close_##name(double x, double y) { \
     (void)y;                                       \
@@ -480,12 +535,32 @@ static void test_small_angles(void) {
   }
 }
 
+/* ---- close to the zeros of lgamma ---- */
+
+static void test_gamma_zeros(void) {
+  for (int type = 0; type < 2; type++) {
+    uint64_t seed = 7;
+    for (size_t i = 0; i < SAMPLES; i++) {
+      const double near = ldexp(check_random(&seed) - 0.5, -(int)(i % 50));
+      put(type, sample_x, i, (i % 2 == 0 ? 1 : 2) + near);
+      wanted[i] = lgammal(get(type, sample_x, i));
+    }
+    for (int l = 0; l < LEVELS; l++) {
+      if (!levels[l].usable) continue;
+      Worst w = worst_of(levels[l].loops[F_lgamma][type], type, 0);
+      CHECK(w.ulp <= functions[F_lgamma].bound, "%s lgamma f%d: %g ulp at %a",
+            levels[l].name, 32 << type, w.ulp, w.x);
+    }
+  }
+}
+
 int main(void) {
   find_levels();
   RUN(test_bounds);
   RUN(test_special);
   RUN(test_angles);
   RUN(test_small_angles);
+  RUN(test_gamma_zeros);
   return check_report();
 }
 #endif /* SMATH_TABLES_ONLY */

@@ -49,6 +49,13 @@ static const struct {
 } special[] = {
     {OP_fill, "f2x3 0.5"},
     {OP_where, "b2x3 f2x3 f2x3"},
+    {OP_masked_fill, "f2x3 b2x3 f"},
+    {OP_bitwise_left_shift, "i2x3 i2x3"},
+    {OP_bitwise_right_shift, "i2x3 i2x3"},
+    {OP_addcmul, "f2x3 f3 f2x1"},
+    {OP_addcdiv, "f2x3 f3 f2x1"},
+    {OP_isclose, "f2x3 f3"},
+    {OP_isin, "f2x3 f4"},
     {OP_matmul, "f2x3 f3x4"},
     {OP_mv, "f2x3 f3"},
     {OP_outer, "f2 f3"},

@@ -17,7 +17,10 @@ local room = {
 }
 local smallest = { pointwise = 0, other = 8 }
 -- Their operands cancel.
-local cancels = { lerp = 4, remainder = 4, add = 4, sub = 4 }
+local cancels = {
+  lerp = 4, remainder = 4, add = 4, sub = 4, fmod = 4, frac = 4, logaddexp = 2,
+  lgamma = 4, digamma = 4, softshrink = 2, sinc = 1,
+}
 
 local dtypes = {
   "f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool",

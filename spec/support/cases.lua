@@ -19,15 +19,21 @@ local wide = {
   remainder = { -3, 3 }, atan2 = { -3, 3 }, tan = { -3, 3 }, exp = { -9, 9 },
   erf = { -4, 4 }, erfc = { -4, 4 }, sigmoid = { -15, 15 },
   softplus = { -15, 30 }, logsigmoid = { -15, 15 }, tanh = { -9, 9 },
-  log = { 0.01, 99 }, round = { -4, 4 },
+  log = { 0.01, 99 }, round = { -4, 4 }, exp2 = { -9, 9 }, hypot = { -3, 3 },
+  fmod = { -3, 3 }, frac = { -3, 3 }, copysign = { -2, 2 },
+  softsign = { -9, 9 }, mish = { -15, 15 }, logit = { 0, 1 },
+  xlogy = { 0, 9 }, asinh = { -9, 9 }, acosh = { 1, 9 },
 }
 
 -- Integers: the second operand of a division is not 0, an exponent not below 0.
 local whole_second = {
   floor_divide = { 1, 5 }, remainder = { 1, 5 }, pow = { 0, 3 }, div = { 1, 5 },
+  fmod = { 1, 5 }, bitwise_left_shift = { 0, 7 }, bitwise_right_shift = { 0, 7 },
+  polygamma = { 1, 9 },
 }
 local whole_from = {
   reciprocal = 1, log = 1, log2 = 1, log10 = 1, rsqrt = 1, sqrt = 0, log1p = 0,
+  acosh = 1, lgamma = 1, digamma = 1, xlogy = 0,
 }
 
 local special = {
@@ -99,9 +105,14 @@ local shapes = {
   { { 17, 5 }, { 17, 5 }, { 5 } },
 }
 
+-- The operand that chooses, of the rows that have one.
+local conditions = { where = 1, masked_fill = 2 }
+
 -- Operand k of a row.
 local function operand(op, k, shape, dtype, smooth)
-  if op.name == "where" and k == 1 then return draw(shape, "bool") end
+  if conditions[op.name] == k then return draw(shape, "bool") end
+  if op.name == "masked_fill" and k == 3 then shape = {} end
+  if op.name == "polygamma" and k == 1 then return draw(shape, dtype, 1, 3) end
   local low, high = op.low, op.high
   if numbers.is_float[dtype] then
     if wide[op.name] and not smooth then
@@ -125,6 +136,20 @@ local function tensors_of(op)
   return count
 end
 
+-- Scalar parameters other than the defaults: positions, then options.
+local parameters = {
+  clamp = { { 0 }, { 1, 2 }, { nil, 1, n = 2 } },
+  hardtanh = { { 0 }, { -0.5, 1.5 }, { nil, 0.25, n = 2 } },
+  leaky_relu = { { 0.2 }, { -0.5 } }, elu = { { 0.7 } }, celu = { { 0.7 } },
+  softshrink = { { 0.25 } }, hardshrink = { { 0.25 } },
+  softplus = { { options = { beta = 2, threshold = 3 } } },
+  logit = { { options = { eps = 0.25 } } },
+  round = {
+    { options = { decimals = 1 } }, { options = { decimals = 3 } },
+    { options = { decimals = -1 } },
+  },
+}
+
 -- Options and numbers among the operands that only some rows have.
 local function extra_cases(op, dtype, smooth, list)
   local function x(k, shape) return operand(op, k, shape, dtype, smooth) end
@@ -132,15 +157,17 @@ local function extra_cases(op, dtype, smooth, list)
   local function add(args, options) list[#list + 1] = case(args, options) end
   if op.name == "add" or op.name == "sub" then
     add({ x(1, { 2, 3 }), x(2, { 3 }) }, { alpha = is_float and 0.5 or 3 })
-  elseif op.name == "clamp" then
-    add({ x(1, { 3, 4 }), 0 })
-    add({ x(1, { 3, 4 }), 1, 2 })
-    add({ x(1, { 3, 4 }), nil, 1, n = 3 })
-  elseif op.name == "softplus" then
-    add({ x(1, { 3, 4 }) }, { beta = 2, threshold = 3 })
+  end
+  for _, given in ipairs(parameters[op.name] or {}) do
+    local args = { x(1, { 3, 4 }), n = 1 + (given.n or #given) }
+    table.move(given, 1, args.n - 1, 2, args)
+    add(args, given.options)
+  end
+  if op.name == "masked_fill" then
+    add({ x(1, { 2, 3 }), x(2, { 3 }), dtype == "bool" and true or 3 })
   end
   local count = tensors_of(op)
-  if count < 2 or op.name == "where" then return end
+  if count < 2 or conditions[op.name] then return end
   local last = array.copy { 2, 3 }
   local args = {}
   for k = 1, count do args[k] = x(k, last) end
@@ -159,7 +186,8 @@ local function extra_cases(op, dtype, smooth, list)
 end
 
 local function special_cases(op, dtype, list)
-  if not numbers.is_float[dtype] or op.name == "lerp" then return end
+  local barred = op.name == "lerp" or op.name == "polygamma"
+  if not numbers.is_float[dtype] or barred then return end
   local n = #special
   local first, second = {}, {}
   for i = 1, n do
@@ -170,11 +198,13 @@ local function special_cases(op, dtype, list)
   end
   local x = array.new({ n * n }, first, dtype)
   local y = array.new({ n * n }, second, dtype)
+  local condition = {}
+  for k = 1, n * n do condition[k] = k % 2 end
+  condition = array.new({ n * n }, condition, "bool")
   if op.name == "where" then
-    local condition = {}
-    for k = 1, n * n do condition[k] = k % 2 end
-    x = array.new({ n * n }, condition, "bool")
-    list[#list + 1] = case { x, y, array.new({ n * n }, first, dtype) }
+    list[#list + 1] = case { condition, x, y }
+  elseif op.name == "masked_fill" then
+    list[#list + 1] = case { x, condition, math.huge }
   elseif tensors_of(op) == 1 then
     list[#list + 1] = case { array.new({ n }, special, dtype) }
   else
@@ -583,7 +613,7 @@ local tools = {
   products = products, diagonals = diagonals,
 }
 for _, topic in ipairs {
-  "reduction", "order", "position", "layout", "algebra", "linalg", "layer",
+  "elementwise", "reduction", "order", "position", "layout", "algebra", "linalg", "layer",
   "sample", "random",
 } do
   for name, make in pairs(require("spec.support.cases." .. topic)(tools)) do

@@ -30,6 +30,15 @@ local function square() return { r(190, 210), r(210, 170) } end
 local function filled() return { { 300, 700 } } end
 
 local rows = {
+  nan_to_num = total,
+  addcmul = function()
+    return { r(300, 700), r(300, 700), r(700), { value = 0.5 } }
+  end,
+  addcdiv = function()
+    return { r(300, 700), r(300, 700), draw({ 700 }, 1, 2) }
+  end,
+  isclose = function() return { r(300, 700), r(700), { rtol = 0.1 } } end,
+  isin = function() return { positions(99, 300, 700), positions(200, 50) } end,
   place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
   diag_embed = one(300, 30),
   prod = function() return { draw({ 300, 700 }, 0.9, 1.1), 2 } end,
@@ -231,9 +240,14 @@ local function pointwise(op)
   for k, param in ipairs(op.params) do
     if param.kind == "tensor" or param.kind == "operand" then
       if not takes_floats(op) then
-        args[k] = positions(99, 300, 700)
-      elseif op.name == "where" and k == 1 then
+        args[k] = positions(31, 300, 700)
+      elseif op.name == "where" and k == 1
+        or op.name == "masked_fill" and k == 2 then
         args[k] = draw({ 300, 700 }, -1, 1):gt(0)
+      elseif op.name == "masked_fill" and k == 3 then
+        args[k] = 1.5
+      elseif op.name == "polygamma" and k == 1 then
+        args[k] = 2
       elseif k == 2 then
         args[k] = draw({ 700, 300 }, op.low, op.high):t()
       else

@@ -3,6 +3,7 @@
 -- Nothing here uses the core; an element-by-element row is a function of
 -- numbers (references/pointwise.lua), broadcast here.  Draws have no value to
 -- state: draws_spec.lua holds them against what a draw promises.
+local ts = require "tensus"
 local array = require "spec.support.array"
 local numbers = require "spec.support.numbers"
 local pointwise = require "spec.support.references.pointwise"
@@ -12,6 +13,7 @@ local view = require "spec.support.references.view"
 local others = {}
 for _, rows in ipairs {
   reduce.rows, view,
+  require "spec.support.references.elementwise",
   require "spec.support.references.product",
   require "spec.support.references.rows",
   (require "spec.support.references.create"),
@@ -55,8 +57,19 @@ local function common_shape(args)
   return shape
 end
 
+-- Operands that are given as options: { [3] = "threshold" }.
+local function option_operands(name)
+  local found = {}
+  for _, op in ipairs(ts.ops()) do
+    for k, param in ipairs(op.name == name and op.params or {}) do
+      if param.option then found[k] = param.name end
+    end
+  end
+  return found
+end
+
 local function pointwise_row(name)
-  local f = pointwise[name]
+  local f, options_at = pointwise[name], option_operands(name)
   return function(args, options)
     local operands = {}
     local shape = common_shape(args)
@@ -67,20 +80,22 @@ local function pointwise_row(name)
       end
     end
     local alpha = options.alpha
-    local given = name == "softplus" and { [2] = options.beta,
-      [3] = options.threshold } or args
     local function operand(k, at)
       if operands[k] then return operands[k][at] end
-      return given[k]
+      local given = args[k]
+      if options_at[k] then given = options[options_at[k]] end
+      if given == true then return 1 end
+      return given
     end
     local data = {}
     for at = 1, array.count(shape) do
       local x, y, z = operand(1, at), operand(2, at), operand(3, at)
-      if alpha then y = alpha * y end
+      if alpha then y, z = alpha * y, nil end
       data[at] = f(x, y, z)
     end
     local first = array.is(args[1]) and args[1] or args[2]
     if name == "where" then first = array.is(args[2]) and args[2] or args[3] end
+    if name == "polygamma" then first = args[2] end
     if name == "bitwise_not" and first.dtype == "bool" then
       for at, value in ipairs(data) do data[at] = value & 1 end
     end

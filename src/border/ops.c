@@ -480,6 +480,7 @@ static const struct {
         {"__idiv", OP_floor_divide}, {"__mod", OP_remainder},
         {"__pow", OP_pow},           {"__band", OP_bitwise_and},
         {"__bor", OP_bitwise_or},    {"__bxor", OP_bitwise_xor},
+        {"__shl", OP_bitwise_left_shift}, {"__shr", OP_bitwise_right_shift},
 },
   unary[] = {{"__unm", OP_neg}, {"__bnot", OP_bitwise_not}};
 

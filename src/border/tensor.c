@@ -8,7 +8,6 @@
 #include "border/args.h"
 #include "border/sizes.h"
 #include "border/text.h"
-#include "grad/tape.h"
 
 /* Its address is a key of the registry. */
 static const char names_key = 0;
@@ -228,79 +227,33 @@ static int tensor_equal(lua_State *L) {
   return 1;
 }
 
-typedef struct Tolerance {
-  double relative, absolute;
-  bool equal_nan;
-} Tolerance;
-
-static Tensor *scaled(Tape *t, OpId op, Tensor *x, double y) {
-  Tensor *r = NULL;
-  if (x == NULL) return NULL;
-  const Status s = op_with_number(t->c, op, x, y, &r);
-  return tape_own(t, s, r);
-}
-
-/* Where |x - y| <= absolute + relative |y|, both finite; or x equals y; or
- * both are NaN, when that counts. */
-static Tensor *where_close(Tape *t, Tensor *x, Tensor *y, Tolerance limit) {
-  Tensor *a = tape_cast(t, x, DTYPE_F64), *b = tape_cast(t, y, DTYPE_F64);
-  Tensor *apart = tape_unary(t, OP_abs, tape_binary(t, OP_sub, a, b));
-  Tensor *most = scaled(t, OP_mul, tape_unary(t, OP_abs, b), limit.relative);
-  most = scaled(t, OP_add, most, limit.absolute);
-  Tensor *near =
-      tape_binary(t, OP_logical_and, tape_unary(t, OP_isfinite, apart),
-                  tape_binary(t, OP_le, apart, most));
-  near = tape_binary(t, OP_logical_or, near, tape_binary(t, OP_eq, x, y));
-  if (!limit.equal_nan) return near;
-  Tensor *nan = tape_binary(t, OP_logical_and, tape_unary(t, OP_isnan, a),
-                            tape_unary(t, OP_isnan, b));
-  return tape_binary(t, OP_logical_or, near, nan);
-}
-
-static Status are_close(Context *c, Tensor *x, Tensor *y, Tolerance limit,
-                        bool *close) {
-  Tape t;
+/* isclose, with the options read, in one answer; shapes count. */
+static Status are_close(Context *c, const Args *a, bool *close) {
+  const Tensor *x = a->at[0].tensor, *y = a->at[1].tensor;
+  Tensor *each = NULL, *all = NULL;
   uint8_t answer = 0;
-  const bool records = c->is_recording;
-  c->is_recording = false;
-  c->depth++;
-  tape_open(&t, c, NULL, false);
-  const Tensor *all = tape_unary(&t, OP_all, where_close(&t, x, y, limit));
-  Status s = t.status;
+  *close = false;
+  if (!shape_same(&x->shape, &y->shape)) return OK;
+  Status s = op_call(c, OP_isclose, a, &each);
+  if (s == OK) s = op_unary(c, OP_all, each, &all);
   if (s == OK) s = tensor_read(c, all, &answer);
-  tape_close(&t);
-  c->depth--;
-  c->is_recording = records;
-  *close = answer != 0;
+  if (s == OK) *close = answer != 0;
+  tensor_release(c, each);
+  tensor_release(c, all);
   return s;
-}
-
-/* A number of the options at 3. */
-static double read_tolerance(lua_State *L, const char *name, double missing) {
-  const int top = lua_gettop(L);
-  double value = missing;
-  if (args_push_option(L, 3, name) == LUA_TNUMBER)
-    value = lua_tonumber(L, -1);
-  else if (!lua_isnil(L, -1))
-    border_error(L, E_TYPE, NULL, "%A is %s; a number is due", name,
-                 border_describe(L, lua_gettop(L)));
-  lua_settop(L, top);
-  return value;
 }
 
 /* x:allclose(y, {rtol=1e-5, atol=1e-8, equal_nan=false}) */
 static int tensor_allclose(lua_State *L) {
-  static const char *const known[] = {"rtol", "atol", "equal_nan", NULL};
   Context *c = border_begin(L, "allclose");
-  args_at_most(L, 3);
-  args_options(L, 3, known);
-  const Tolerance limit = {read_tolerance(L, "rtol", 1e-5),
-                           read_tolerance(L, "atol", 1e-8),
-                           args_flag(L, 3, "equal_nan", false)};
-  Tensor *x = border_check(L, 1, "self"), *y = border_check(L, 2, "other");
+  Args a;
   bool close = false;
+  args_read(L, OP_isclose, &a);
+  a.at[1] = arg_tensor(border_check(L, 2, "other"));
   border_enter(L);
-  const Status s = are_close(c, x, y, limit, &close);
+  c->depth++;
+  const Status s = are_close(c, &a, &close);
+  c->depth--;
   border_leave(L);
   if (s != OK) return border_raise(L, c, s);
   lua_pushboolean(L, close);

@@ -263,55 +263,56 @@ void cpu_ramp(Backend *b, const Ramp *r) {
 
 /* ---- bad numbers ---- */
 
-/* First i < n with x[i stride] zero, or below zero; n for none.  Blocks side
- * by side are asked as a whole first: those loops have no exit and become
- * vector code. */
-#define SCAN(T)                                                               \
-  static bool may_have_##T(const T *x, int64_t n, bool negative) {            \
-    T bad = 0;                                                                \
-    if (negative)                                                             \
-      for (int64_t i = 0; i < n; i++) bad = (T)(bad | x[i]);                  \
-    else                                                                      \
-      for (int64_t i = 0; i < n; i++) bad = (T)(bad | (x[i] == 0));           \
-    return negative ? bad < 0 : bad != 0;                                     \
-  }                                                                           \
-  static int64_t scan_##T(const char *data, int64_t n, int64_t stride,        \
-                          bool negative) {                                    \
-    const T *const x = (const T *)data;                                       \
-    for (int64_t at = 0; at < n; at += SMALL) {                               \
-      const int64_t end = min_i64(at + SMALL, n);                             \
-      if (stride == 1 && !may_have_##T(x + at, end - at, negative)) continue; \
-      for (int64_t i = at; i < end; i++)                                      \
-        if (negative ? x[i * stride] < 0 : x[i * stride] == 0) return i;      \
-    }                                                                         \
-    return n;                                                                 \
+/* v is outside least .. least + span, counted in unsigned numbers. */
+#define OUTSIDE(U, v) ((U)((U)(v) - (U)least) > (U)span)
+
+/* First i < n with x[i stride] outside; n for none.  Blocks side by side are
+ * asked as a whole first: those loops have no exit and become vector code. */
+#define SCAN(T, U)                                                           \
+  static bool may_have_##T(const T *x, int64_t n, int64_t least,             \
+                           uint64_t span) {                                  \
+    T bad = 0;                                                               \
+    for (int64_t i = 0; i < n; i++) bad = (T)(bad | OUTSIDE(U, x[i]));       \
+    return bad != 0;                                                         \
+  }                                                                          \
+  static int64_t scan_##T(const char *data, int64_t n, int64_t stride,       \
+                          int64_t least, uint64_t span) {                    \
+    const T *const x = (const T *)data;                                      \
+    for (int64_t at = 0; at < n; at += SMALL) {                              \
+      const int64_t end = min_i64(at + SMALL, n);                            \
+      if (stride == 1 && !may_have_##T(x + at, end - at, least, span))       \
+        continue;                                                            \
+      for (int64_t i = at; i < end; i++)                                     \
+        if (OUTSIDE(U, x[i * stride])) return i;                             \
+    }                                                                        \
+    return n;                                                                \
   }
-SCAN(int8_t)
-SCAN(int16_t)
-SCAN(int32_t)
-SCAN(int64_t)
+SCAN(int8_t, uint8_t)
+SCAN(int16_t, uint16_t)
+SCAN(int32_t, uint32_t)
+SCAN(int64_t, uint64_t)
 
 static int64_t scan(Dtype d, const char *data, int64_t n, int64_t stride,
-                    bool negative) {
+                    int64_t least, uint64_t span) {
   switch (dtype_bytes(d)) {
   case 1:
-    return scan_int8_t(data, n, stride, negative);
+    return scan_int8_t(data, n, stride, least, span);
   case 2:
-    return scan_int16_t(data, n, stride, negative);
+    return scan_int16_t(data, n, stride, least, span);
   case 4:
-    return scan_int32_t(data, n, stride, negative);
+    return scan_int32_t(data, n, stride, least, span);
   default:
-    return scan_int64_t(data, n, stride, negative);
+    return scan_int64_t(data, n, stride, least, span);
   }
 }
 
-int64_t cpu_find_bad(Backend *b, const Move *m, bool negative) {
+int64_t cpu_find_bad(Backend *b, const Move *m, int64_t least, int64_t most) {
   (void)b;
   const Leaf *l = &m->src;
   const int last = m->axes - 1;
-  if (negative && (l->dtype == DTYPE_U8 || l->dtype == DTYPE_BOOL)) return -1;
-  if (l->data == NULL)
-    return (negative ? l->whole < 0 : l->whole == 0) ? 0 : -1;
+  const int64_t top = dtype_greatest(l->dtype); /* more would wrap in it */
+  const uint64_t span = (uint64_t)min_i64(most, top) - (uint64_t)least;
+  if (l->data == NULL) return OUTSIDE(uint64_t, l->whole) ? 0 : -1;
   const int64_t cols = m->size[last], bytes = (int64_t)dtype_bytes(l->dtype);
   const int64_t look = l->stride[last] == 0 ? 1 : cols; /* all are alike */
   const Cut rows = cut_space(m->axes, m->size, 1, cols, false);
@@ -319,7 +320,8 @@ int64_t cpu_find_bad(Backend *b, const Move *m, bool negative) {
   for (int64_t i = 0; i < rows.tiles; i++) {
     tile_at(&rows, i, &t);
     const char *const row = l->data + tile_offset(&rows, &t, l->stride) * bytes;
-    const int64_t at = scan(l->dtype, row, look, l->stride[last], negative);
+    const int64_t at = scan(l->dtype, row, look, l->stride[last], least,
+                            span);
     if (at < look) return i * cols + at;
   }
   return -1;

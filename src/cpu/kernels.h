@@ -15,7 +15,7 @@
   SLOT(bool, run, const Program *)                            \
   SLOT(bool, move, const Move *)                              \
   SLOT(void, ramp, const Ramp *)                              \
-  SLOT(int64_t, find_bad, const Move *, bool)                 \
+  SLOT(int64_t, find_bad, const Move *, int64_t, int64_t)     \
   SLOT(size_t, reduce_room, const Reduce *)                   \
   SLOT(bool, reduce, const Reduce *)                          \
   SLOT(bool, arg_extreme, const ArgExtreme *)                 \

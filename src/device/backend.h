@@ -413,9 +413,10 @@ struct Backend {
    * [base, base + limit), except `ignore`; -1 if all are inside.  Waits. */
   int64_t (*find_outside)(Backend *b, const Pick *p, int64_t limit,
                           int64_t ignore);
-  /* Place of the first zero (or, `negative`, of the first element below 0) of
-   * an integer leaf over m->size (m->src); -1 for none.  Waits. */
-  int64_t (*find_bad)(Backend *b, const Move *m, bool negative);
+  /* Place of the first element of an integer leaf over m->size (m->src) that is
+   * outside least .. most; -1 for none.  With 1 .. -1 it is the first zero:
+   * the numbers go round.  Waits. */
+  int64_t (*find_bad)(Backend *b, const Move *m, int64_t least, int64_t most);
 
   size_t (*mask_room)(Backend *b, const Masked *m);
   int64_t (*mask_count)(Backend *b, const Masked *m);

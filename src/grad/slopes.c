@@ -3,6 +3,8 @@
  */
 #include "grad/slopes.h"
 
+#include <math.h>
+
 #include "grad/tracked.h"
 
 /* A condition that is a number (clamp's bounds) or a tensor of 0 and 1. */

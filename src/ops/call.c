@@ -141,55 +141,88 @@ static void release_all(Context *c, Tensor **made, int from, int to) {
   }
 }
 
-/* ---- the two entries ---- */
-
 static void enter(Context *c, const char *name) {
   if (c->depth++ == 0) c->failure.op = name;
 }
 
 static void leave(Context *c) { c->depth--; }
 
-/* add and sub with an alpha: the second operand is scaled first. */
-static Status scale_alpha(Context *c, OpId op, Args *a, Tensor **scaled) {
-  *scaled = NULL;
-  if (op != OP_add && op != OP_sub) return OK;
-  Arg *alpha = &a->at[2];
-  if (alpha->kind == ARG_NONE || arg_f64(alpha) == 1) return OK;
-  Args product = {0};
-  product.at[0] = a->at[1];
-  product.at[1] = *alpha;
-  if (a->at[1].kind != ARG_TENSOR) {
-    if (a->at[1].kind == ARG_INTEGER && alpha->kind == ARG_INTEGER)
-      a->at[1].integer *= alpha->integer;
-    else
-      a->at[1] = arg_number(arg_f64(&a->at[1]) * arg_f64(alpha));
-  } else {
+/* ---- options that make another call ---- */
+
+/* alpha of add and sub: the second operand is scaled first. */
+static Status scale_alpha(Context *c, Args *a, Tensor **scaled) {
+  const Arg alpha = a->at[2];
+  a->at[2].kind = ARG_NONE;
+  if (arg_f64(&alpha) == 1) return OK;
+  if (a->at[1].kind == ARG_TENSOR) {
+    Args product = {0};
+    product.at[0] = a->at[1];
+    product.at[1] = alpha;
     const Status s = op_call(c, OP_mul, &product, scaled);
-    if (s != OK) return s;
-    a->at[1] = arg_tensor(*scaled);
+    if (s == OK) a->at[1] = arg_tensor(*scaled);
+    return s;
   }
-  alpha->kind = ARG_NONE;
+  if (a->at[1].kind == ARG_INTEGER && alpha.kind == ARG_INTEGER)
+    a->at[1].integer *= alpha.integer;
+  else
+    a->at[1] = arg_number(arg_f64(&a->at[1]) * arg_f64(&alpha));
   return OK;
 }
 
-static bool has_alpha(OpId op, const Args *a) {
-  return (op == OP_add || op == OP_sub) && a->at[2].kind != ARG_NONE;
+/* decimals of round: a scale, within the range of the dtype; integers stay. */
+static OpId scale_decimals(Args *a) {
+  const Tensor *x = a->at[0].tensor;
+  const int64_t decimals = args_integer(OP_round, a, 1);
+  a->at[1].kind = ARG_NONE;
+  if (decimals == 0 || dtype_class(x->dtype) != CLASS_FLOAT) return OP_round;
+  const double most = dtype_compute(x->dtype) == DTYPE_F32 ? 1e38 : 1e308;
+  const double scale = fmin(pow(10, fabs((double)decimals)), most);
+  a->at[1] = arg_number(decimals > 0 ? scale : -scale);
+  return OP_round_scaled;
 }
 
-/* With alpha rewritten; else as it is. */
-static Status call_scaled(Context *c, OpId op, const Args *a, bool in_place,
+/* rounding of div: none, floor or trunc. */
+static OpId divide_rounded(Args *a) {
+  static const OpId rows[] = {OP_div, OP_floor_divide, OP_trunc_divide};
+  const int64_t rounding = args_integer(OP_div, a, 2);
+  a->at[2].kind = ARG_NONE;
+  return rows[rounding];
+}
+
+static bool has_option(OpId op, const Args *a) {
+  switch (op) {
+  case OP_add:
+  case OP_sub:
+  case OP_div:
+    return a->at[2].kind != ARG_NONE;
+  case OP_round:
+    return a->at[1].kind != ARG_NONE;
+  default:
+    return false;
+  }
+}
+
+/* With the option rewritten; else as it is. */
+static Status call_option(Context *c, OpId op, const Args *a, bool in_place,
                           Tensor **results) {
   Tensor *scaled = NULL;
   Args own;
+  Status s = OK;
   memcpy(own.at, a->at, op_rows[op].params * sizeof *own.at);
-  Status s = scale_alpha(c, op, &own, &scaled);
-  own.at[2].kind = ARG_NONE;
+  if (op == OP_round)
+    op = scale_decimals(&own);
+  else if (op == OP_div)
+    op = divide_rounded(&own);
+  else
+    s = scale_alpha(c, &own, &scaled);
   if (s == OK)
     s = in_place ? op_call_inplace(c, op, &own)
                  : op_call(c, op, &own, results);
   tensor_release(c, scaled);
   return s;
 }
+
+/* ---- the two entries ---- */
 
 static Status run_row(Context *c, OpId op, Args *a, const Inputs *in,
                       Tensor **made) {
@@ -243,8 +276,8 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   assert(row->results <= MAX_RESULTS); /* MANY: op_call_list */
   for (int k = 0; k < row->results; k++) results[k] = NULL;
   enter(c, row->name);
-  if (has_alpha(op, a)) {
-    s = call_scaled(c, op, a, false, results);
+  if (has_option(op, a)) {
+    s = call_option(c, op, a, false, results);
     leave(c);
     return s;
   }
@@ -399,8 +432,8 @@ Status op_call_inplace(Context *c, OpId op, const Args *a) {
   Inputs in;
   Status s;
   enter(c, inplace_names[op]);
-  if (has_alpha(op, a)) {
-    s = call_scaled(c, op, a, true, NULL);
+  if (has_option(op, a)) {
+    s = call_option(c, op, a, true, NULL);
     leave(c);
     return s;
   }

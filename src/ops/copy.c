@@ -156,7 +156,7 @@ Status run_cast(Context *c, Args *a, Tensor **r) {
 }
 
 /* What may be written into what: floats and integers mix as API.md 5 says. */
-static Status check_assign(Context *c, const char *name, const Arg *value,
+Status check_assign(Context *c, const char *name, const Arg *value,
                            const Tensor *self) {
   const Dtype to = self->dtype;
   if (value->kind != ARG_TENSOR) {

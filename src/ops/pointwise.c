@@ -38,9 +38,13 @@ static const char *name_at(const Point *p, int i) {
 
 /* ---- operands ---- */
 
-/* where: the condition chooses and does not promote. */
+/* The operand that only chooses: it is bool and does not promote. */
+static int condition_of(OpId op) {
+  return op == OP_where ? 0 : op == OP_masked_fill ? 1 : -1;
+}
+
 static bool is_condition(const Point *p, int i) {
-  return p->op == OP_where && i == 0;
+  return condition_of(p->op) == i;
 }
 
 static void collect(Point *p, OpId op, const Args *a) {
@@ -155,7 +159,19 @@ static Status refuse_dtype(Context *c, const Point *p, Dtype d) {
               dtype_name(d), p->row->name);
 }
 
+/* masked_fill: value becomes what self is, as in an assignment. */
+static Status choose_target_dtype(Context *c, Point *p) {
+  const Tensor *self = tensor_at(p, 0), *value = tensor_at(p, 2);
+  if (value != NULL && value->shape.rank > 0)
+    return fail(c, E_RANK, "%A %S: a number or a tensor of rank 0 is due",
+                name_at(p, 2), SHAPE_ARG(&value->shape));
+  p->dtype = p->out = self->dtype;
+  p->compute = dtype_compute(self->dtype);
+  return check_assign(c, name_at(p, 2), p->arg[2], self);
+}
+
 static Status choose_dtype(Context *c, Point *p) {
+  if (p->op == OP_masked_fill) return choose_target_dtype(c, p);
   if ((p->row->flags & OP_COMPARES) != 0) {
     p->dtype = tensors_dtype(p);
     p->compute = compare_in(p, p->dtype);
@@ -185,10 +201,11 @@ static Status choose_dtype(Context *c, Point *p) {
 }
 
 static Status check_condition(Context *c, const Point *p) {
-  const Tensor *t = tensor_at(p, 0);
-  if (p->op != OP_where || (t != NULL && t->dtype == DTYPE_BOOL)) return OK;
+  const int at = condition_of(p->op);
+  const Tensor *t = at < 0 ? NULL : tensor_at(p, at);
+  if (at < 0 || (t != NULL && t->dtype == DTYPE_BOOL)) return OK;
   return fail(c, E_DTYPE, "%A must be a bool tensor, and is %s",
-              name_at(p, 0), t == NULL ? "a number" : dtype_name(t->dtype));
+              name_at(p, at), t == NULL ? "a number" : dtype_name(t->dtype));
 }
 
 /* ---- shapes ---- */
@@ -259,31 +276,71 @@ static Status choose_shape(Context *c, Point *p) {
 
 /* ---- values that are errors ---- */
 
-static Status refuse_value(Context *c, const Point *p, int64_t at,
-                           bool negative) {
-  const Tensor *t = tensor_at(p, 1);
-  const Status code = negative ? E_RANGE : E_DIV_ZERO;
-  const char *what =
-      negative ? "a negative integer exponent" : "integer division by zero";
-  if (t == NULL || t->shape.rank == 0)
-    return fail(c, code, "%s: %A", what, name_at(p, 1));
-  return fail(c, code, "%s at %Q of %A %S", what, SHAPE_ARG(&t->shape), at,
-              name_at(p, 1), SHAPE_ARG(&t->shape));
+/* What the second operand of a row must be where it is an integer, and what is
+ * said of one that is not; least 1, most -1: not 0. */
+typedef struct Limit {
+  int64_t least, most;
+  Status code;
+  const char *what;
+} Limit;
+
+/* Fewer than all bits. */
+static Limit shift_limit(size_t bytes) {
+  switch (bytes) {
+  case 1:
+    return (Limit){0, 7, E_RANGE, "a shift outside 0..7"};
+  case 2:
+    return (Limit){0, 15, E_RANGE, "a shift outside 0..15"};
+  case 4:
+    return (Limit){0, 31, E_RANGE, "a shift outside 0..31"};
+  default:
+    return (Limit){0, 63, E_RANGE, "a shift outside 0..63"};
+  }
 }
 
-/* Divisors of 0, exponents below 0: looked for before anything is written. */
-static Status check_values(Context *c, const Point *p) {
-  const bool negative = p->op == OP_pow;
-  if (!negative && p->op != OP_floor_divide && p->op != OP_remainder) return OK;
-  if (dtype_class(p->dtype) == CLASS_FLOAT) return OK;
-  const Tensor *t = tensor_at(p, 1);
-  if (t == NULL) {
-    const int64_t n = p->arg[1]->integer;
-    return (negative ? n < 0 : n == 0) ? refuse_value(c, p, 0, negative) : OK;
+static bool has_limit(const Point *p, Limit *l) {
+  if (dtype_class(p->dtype) == CLASS_FLOAT) return false;
+  switch (p->op) {
+  case OP_floor_divide:
+  case OP_trunc_divide:
+  case OP_remainder:
+  case OP_fmod:
+    *l = (Limit){1, -1, E_DIV_ZERO, "integer division by zero"};
+    return true;
+  case OP_pow:
+    *l = (Limit){0, INT64_MAX, E_RANGE, "a negative integer exponent"};
+    return true;
+  case OP_bitwise_left_shift:
+  case OP_bitwise_right_shift:
+    *l = shift_limit(dtype_bytes(p->dtype));
+    return true;
+  default:
+    return false;
   }
-  if (t->count == 0) return OK;
+}
+
+static Status refuse_value(Context *c, const Point *p, int64_t at,
+                           const Limit *l) {
+  const Tensor *t = tensor_at(p, 1);
+  if (t == NULL || t->shape.rank == 0)
+    return fail(c, l->code, "%s: %A", l->what, name_at(p, 1));
+  return fail(c, l->code, "%s at %Q of %A %S", l->what, SHAPE_ARG(&t->shape),
+              at, name_at(p, 1), SHAPE_ARG(&t->shape));
+}
+
+/* Divisors, exponents and shifts: looked at before anything is written. */
+static Status check_values(Context *c, const Point *p) {
+  Limit l;
+  if (!has_limit(p, &l)) return OK;
   Iter it;
   Move m;
+  const Tensor *t = tensor_at(p, 1);
+  if (t == NULL) {
+    const uint64_t n = (uint64_t)p->arg[1]->integer - (uint64_t)l.least;
+    const bool is_out = n > (uint64_t)l.most - (uint64_t)l.least;
+    return is_out ? refuse_value(c, p, 0, &l) : OK;
+  }
+  if (t->count == 0) return OK;
   iter_open(&it, &t->shape);
   iter_add(&it, &t->shape);
   iter_fuse(&it, 1);
@@ -293,8 +350,8 @@ static Status check_values(Context *c, const Point *p) {
   m.src.dtype = t->dtype;
   memcpy(m.src.stride, it.stride[0], sizeof m.src.stride);
   Backend *b = tensor_backend(t);
-  const int64_t at = b->find_bad(b, &m, negative);
-  return at < 0 ? OK : refuse_value(c, p, at, negative);
+  const int64_t at = b->find_bad(b, &m, l.least, l.most);
+  return at < 0 ? OK : refuse_value(c, p, at, &l);
 }
 
 /* ---- programs ---- */
@@ -420,7 +477,7 @@ bool pointwise_plain(Context *c, OpId op, const Args *a, Status *s,
   const Tensor *first = a->at[0].tensor;
   Tensor *out = NULL;
   Program p;
-  if (a->at[0].kind != ARG_TENSOR || op == OP_where ||
+  if (a->at[0].kind != ARG_TENSOR || condition_of(op) >= 0 ||
       (row->flags & OP_COMPARES) != 0 ||
       dtype_class(first->dtype) != CLASS_FLOAT || first->count == 0 ||
       !first->is_contiguous || first->storage->revoked ||

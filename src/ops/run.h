@@ -108,6 +108,11 @@ Status plain_layout(Context *c, Tensor *x, Tensor **r);
 /* t = value everywhere. */
 Status fill_with(Context *c, Tensor *t, const Arg *value);
 
+/* May `value` become what self is?  Within floats, within integers, from
+ * integers to floats, from bool to all.  E_DTYPE, E_RANGE. */
+Status check_assign(Context *c, const char *name, const Arg *value,
+                    const Tensor *self);
+
 /* Does a number fit the dtype?  E_RANGE. */
 Status check_fits(Context *c, const char *name, const Arg *value, Dtype dtype);
 

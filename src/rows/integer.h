@@ -7,6 +7,10 @@
 #include "rows/types.h"
 #include "rows/whole.h"
 
+/* Other shifts are refused before. */
+#undef SHIFT_MOST
+#define SHIFT_MOST ((WHOLE)(8 * sizeof(WHOLE) - 1))
+
 /* Lua's rule: the quotient is floored.  The least number // -1 wraps to
  * itself and % -1 is 0, without the machine's trap. */
 SM WHOLE FN(whole_floor_divide)(WHOLE a, WHOLE b) {
@@ -20,6 +24,16 @@ SM WHOLE FN(whole_remainder)(WHOLE a, WHOLE b) {
   if (b == 0 || b == -1) return 0;
   const WHOLE m = a % b;
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+
+/* C's rule: towards 0. */
+SM WHOLE FN(whole_trunc_divide)(WHOLE a, WHOLE b) {
+  if (b == 0) return 0;
+  return b == -1 ? NEG(a) : a / b;
+}
+
+SM WHOLE FN(whole_fmod)(WHOLE a, WHOLE b) {
+  return b == 0 || b == -1 ? 0 : a % b;
 }
 
 /* By squaring; wraps.  Negative exponents are refused before. */

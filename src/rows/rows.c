@@ -47,6 +47,7 @@ enum {
 #define PLUS_N 0
 #define PLUS_A 0
 #define PLUS_C 0
+#define PLUS_M 0
 #define PLUS_I 0
 #define PLUS_IB 0
 #define PLUS_CMP OP_COMPARES
@@ -57,12 +58,17 @@ enum {
 #define KEEPS_N 1
 #define KEEPS_A 1
 #define KEEPS_C 0
+#define KEEPS_M 1
+#define KEEPS_I 1
 #define KEEPS_IB 1
 #define KEEPS_CMP 0
 #define FORM_LINEAR OP_INPLACE
 #define FORM_MULTI OP_INPLACE
 #define FORM_POINT OP_INPLACE
 #define FORM_FLAT OP_INPLACE
+/* HIDDEN(kind) pastes to these: a part of a composed row. */
+#define KIND_HIDDEN(kind) KIND_##kind
+#define FORM_HIDDEN(kind) OP_HIDDEN
 
 #define AUTO 0
 #define X USES_X

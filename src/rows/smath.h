@@ -8,7 +8,7 @@
  * text serves C, C++ and CUDA, at every machine level.
  *
  * Always: at most 2 ulp over the whole range, subnormals included; 4 ulp for
- * erfc, and for gelu, gelu_tanh, silu, softplus and logsigmoid while the result
+ * erfc and the inverses here, and for gelu, gelu_tanh, silu, softplus and logsigmoid while the result
  * is above 1e-30 in magnitude (below, the error grows as the result leaves the
  * normal numbers, to that of a subnormal times x).  NaN in, NaN out; zeros keep
  * the sign that C99 gives them.
@@ -82,6 +82,7 @@
 #define MIN_NORMAL 0x1p-1022
 #define TINY 0x1p-54
 #define HUGE_SCALE 0x1p1020
+#define HUGE_ROOT 0x1p500
 #define SUBNORMAL_LIFT 0x1p54
 #define SQRT_HALF_BITS 0x3fe6a09e667f3bcd
 #define HALF_PI 0x1.921fb54442d18p+0
@@ -111,6 +112,7 @@
 #define MIN_NORMAL 0x1p-126f
 #define TINY 0x1p-25f
 #define HUGE_SCALE 0x1p124f
+#define HUGE_ROOT 0x1p60f
 #define SUBNORMAL_LIFT 0x1p25f
 #define SQRT_HALF_BITS 0x3f3504f3
 #define HALF_PI 0x1.921fb6p+0f
@@ -162,6 +164,11 @@ SM REAL FN(sm_select)(bool c, REAL a, REAL b) {
 SM REAL FN(sm_abs)(REAL x) { return CFN(fabs)(x); }
 
 SM REAL FN(sm_copysign)(REAL x, REAL y) { return CFN(copysign)(x, y); }
+
+/* NaN counts as positive: its sign is the machine's. */
+SM REAL FN(sm_copysign_plus)(REAL x, REAL y) {
+  return CFN(copysign)(x, y == y ? y : C(1));
+}
 
 /* -1, 0 or 1; a zero keeps its sign, NaN stays NaN. */
 SM REAL FN(sm_sign)(REAL x) {
@@ -585,12 +592,58 @@ SM REAL FN(sm_log10)(REAL x) {
 #endif
 }
 
+/* ---- inverses of the hyperbolic functions, to 4 ulp ---- */
+
+/* |x| > HUGE_ROOT squared would leave the range, and there 1 more or less
+ * makes no difference: log(2 x) is log1p(x) + log 2. */
+SM REAL FN(sm_arc_log)(REAL a, REAL t) {
+  bool huge = a > HUGE_ROOT;
+  return FN(sm_log1p)(huge ? a : t) + (huge ? LN2_FULL : C(0));
+}
+
+/* log(a + sqrt(a^2 + 1)) */
+SM REAL FN(sm_asinh)(REAL x) {
+  REAL a = CFN(fabs)(x), square = a * a;
+  REAL t = a + square / (1 + CFN(sqrt)(square + 1));
+  return CFN(copysign)(FN(sm_arc_log)(a, t), x);
+}
+
+/* log(x + sqrt(x^2 - 1)), by d = x - 1. */
+SM REAL FN(sm_acosh)(REAL x) {
+  REAL d = x - 1, t = d + CFN(sqrt)(d * (d + 2));
+  REAL y = FN(sm_arc_log)(x, t);
+  return x < 1 ? C(NAN) : y;
+}
+
+/* log((1 + a) / (1 - a)) / 2 */
+SM REAL FN(sm_atanh)(REAL x) {
+  REAL a = CFN(fabs)(x);
+  return CFN(copysign)(C(0.5) * FN(sm_log1p)(2 * a / (1 - a)), x);
+}
+
 /* ---- roots and powers ---- */
 
 SM REAL FN(sm_sqrt)(REAL x) { return CFN(sqrt)(x); }
 
 /* -0 gives -infinity, as IEEE 754 has it. */
 SM REAL FN(sm_rsqrt)(REAL x) { return 1 / CFN(sqrt)(x); }
+
+/* An infinite side makes an infinite result, even beside NaN. */
+SM REAL FN(sm_hypot)(REAL x, REAL y) {
+  REAL a = CFN(fabs)(x), b = CFN(fabs)(y);
+#if REAL_BITS == 64
+  REAL big = a > b ? a : b, small = a > b ? b : a;
+  REAL up = big < 0x1p-500 ? 0x1p600 : 1.0; /* squares stay in range */
+  REAL scale = big > HUGE_ROOT ? 0x1p-600 : up;
+  REAL back = big > HUGE_ROOT ? 0x1p600 : 1 / up;
+  big *= scale, small *= scale;
+  REAL r = sqrt(SM_FMA(small, small, big * big)) * back;
+#else
+  double p = (double)a, q = (double)b;
+  REAL r = (REAL)sqrt(p * p + q * q);
+#endif
+  return ((a == C(INFINITY)) | (b == C(INFINITY))) != 0 ? C(INFINITY) : r;
+}
 
 #if REAL_BITS == 64
 /*
@@ -728,6 +781,7 @@ SM REAL FN(sm_pow)(REAL x, REAL y) {
 #undef MIN_NORMAL
 #undef TINY
 #undef HUGE_SCALE
+#undef HUGE_ROOT
 #undef SUBNORMAL_LIFT
 #undef SQRT_HALF_BITS
 #undef HALF_PI

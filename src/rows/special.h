@@ -1,4 +1,5 @@
-/* special.h: the normal distribution, and what activations make of it.
+/* special.h: the normal distribution, activations, and other functions that
+ * are made of exponentials and logarithms.
  *
  * A part of smath.h, which includes it once per type, after all others.
  * Must not know: rows, tensors, loops.
@@ -247,3 +248,252 @@ SM REAL FN(sm_softplus)(REAL x) {
 
 /* log(sigmoid x) = -softplus(-x). */
 SM REAL FN(sm_logsigmoid)(REAL x) { return -FN(sm_softplus)(-x); }
+
+/* x tanh(log(1 + e^x)), by e = e^-|x|: tanh is n / d without its logarithm. */
+SM REAL FN(sm_mish)(REAL x) {
+  REAL c = x < EXP_MIN ? EXP_MIN : x, e = FN(sm_exp)(-CFN(fabs)(c));
+  REAL n = c > 0 ? 1 + 2 * e : e * (e + 2);
+  REAL d = n + (c > 0 ? 2 * e * e : C(2));
+  return c * (n / d);
+}
+
+/* log(e^x + e^y), to 4 ulp of the greater of |x|, |y| and log 2. */
+SM REAL FN(sm_logaddexp)(REAL x, REAL y) {
+  REAL apart = x == y ? C(0) : CFN(fabs)(x - y), big = x > y ? x : y;
+  return big + FN(sm_softplus)(-apart);
+}
+
+/*
+ * log(x / (1 - x)) to 4 ulp.  Turned to x <= 1/2; near 1/2 by how far the
+ * ratio is from 1, which is exact; else the logarithms do not cancel.
+ */
+SM REAL FN(sm_logit)(REAL x) {
+  REAL other = 1 - x, a = x > C(0.5) ? other : x;
+  REAL near = 0 - FN(sm_log1p)((1 - 2 * a) / a); /* +0 at 1/2 */
+  REAL far = FN(sm_log)(a) - FN(sm_log1p)(-a);
+  REAL y = a > C(0.25) ? near : far;
+  return x > C(0.5) ? -y : y;
+}
+
+/*
+ * The y with erf y = x, to 4 ulp.  The first guess (Winitzki 2008, or the line
+ * near 0) is good to 0.003, and each step of Halley's rule trebles its digits;
+ * one more for f64, where y is large.  Above 1/2 they look at erfc, where
+ * 1 - x is exact.
+ */
+SM REAL FN(sm_erfinv)(REAL x) {
+  const REAL half_root_pi = C(0.88622692545275801365);
+  const REAL inverse_a = C(6.8027210884353741497); /* 1 / 0.147 */
+  REAL a = CFN(fabs)(x), rest = 1 - a, l = FN(sm_log)(rest * (1 + a));
+  REAL t = C(4.3307467507) + l / 2; /* 2 / (pi 0.147) */
+  REAL y = CFN(sqrt)(CFN(sqrt)(t * t - l * inverse_a) - t);
+  y = a < C(0.1) ? a * half_root_pi : y;
+  for (int i = 0; i < REAL_BITS / 32 + 1; i++) {
+    REAL near = FN(sm_erf)(y) - a, far = rest - FN(sm_erfc)(y);
+    REAL u = (a < C(0.5) ? near : far) * half_root_pi * FN(sm_exp)(y * y);
+    y -= u / (1 + u * y);
+  }
+  y = a == 1 ? C(INFINITY) : y;
+  return CFN(copysign)(y, x);
+}
+
+/* ---- the gamma function ---- */
+
+/* log(gamma(2 + z)) / (z (1 + z)), -1 <= z <= 0: 2^-30, 2^-59. */
+SM REAL FN(sm_lgamma_rest)(REAL z) {
+#if REAL_BITS == 64
+  REAL p = -0x1.0c197c2c13249p-17;
+  STEP(p, z, -0x1.2ceb8f3756952p-14);
+  STEP(p, z, -0x1.40e537fce93bbp-12);
+  STEP(p, z, -0x1.ab10382df7eeep-11);
+  STEP(p, z, -0x1.8bf9fbeff7441p-10);
+  STEP(p, z, -0x1.0e68f7486ca33p-9);
+  STEP(p, z, -0x1.1983bb5a77543p-9);
+  STEP(p, z, -0x1.c65bb7f0aabfp-10);
+  STEP(p, z, -0x1.21c763d072b8fp-10);
+  STEP(p, z, -0x1.1d4b2a2104898p-11);
+  STEP(p, z, -0x1.f0068170d4493p-13);
+  STEP(p, z, -0x1.f8a03a33b1de8p-16);
+  STEP(p, z, -0x1.a22eb01968675p-14);
+  STEP(p, z, 0x1.7850b601a6dbap-13);
+  STEP(p, z, -0x1.a9e06829f5593p-12);
+  STEP(p, z, 0x1.dfe5ac186fdfep-11);
+  STEP(p, z, -0x1.14513ecf8134p-9);
+  STEP(p, z, 0x1.4797479ed605bp-8);
+  STEP(p, z, -0x1.95ce223d52d3ap-7);
+  STEP(p, z, 0x1.0e0c9df29091ep-5);
+  STEP(p, z, -0x1.9ae6509ea10c3p-4);
+  STEP(p, z, 0x1.b0ee6072093cep-2);
+#else
+  REAL p = 0x1.f73ed6p-11f;
+  STEP(p, z, 0x1.ad1a1cp-9);
+  STEP(p, z, 0x1.7aec96p-8);
+  STEP(p, z, 0x1.44163ep-8);
+  STEP(p, z, 0x1.0a93fep-8);
+  STEP(p, z, -0x1.ef10d4p-11);
+  STEP(p, z, 0x1.58df1ep-8);
+  STEP(p, z, -0x1.94acfap-7);
+  STEP(p, z, 0x1.0e116cp-5);
+  STEP(p, z, -0x1.9ae64p-4);
+  STEP(p, z, 0x1.b0ee6p-2);
+#endif
+  return p;
+}
+
+/* What Stirling's formula leaves out, for x >= 8. */
+SM REAL FN(sm_stirling_rest)(REAL x) {
+  REAL i = 1 / x, z = i * i;
+#if REAL_BITS == 64
+  REAL p = C(-3617.0 / 122400);
+  STEP(p, z, 1.0 / 156);
+  STEP(p, z, -691.0 / 360360);
+  STEP(p, z, 1.0 / 1188);
+  STEP(p, z, -1.0 / 1680);
+  STEP(p, z, 1.0 / 1260);
+#else
+  REAL p = C(1.0 / 1260);
+#endif
+  STEP(p, z, -1.0 / 360);
+  STEP(p, z, 1.0 / 12);
+  return i * p;
+}
+
+/*
+ * log(gamma(x)), x > 0.  Below 8 brought into 1 .. 2 by the recurrence, where
+ * the zeros at 1 and 2 are factors: no step up or down rounds z.
+ */
+SM REAL FN(sm_lgamma_positive)(REAL x) {
+  REAL y = x, product = 1;
+  for (int i = 0; i < 6; i++) {
+    REAL less = y - 1;
+    bool down = y >= 2;
+    product = down ? product * less : product;
+    y = down ? less : y;
+  }
+  REAL z = x < 1 ? x - 1 : y - 2;
+  REAL near = z * (z + 1) * FN(sm_lgamma_rest)(z);
+  REAL l = FN(sm_log)(((x < 1) | (x >= 8)) != 0 ? x : product);
+  REAL far = (x - C(0.5)) * (l - 1) + C(0.41893853320467274178) +
+             FN(sm_stirling_rest)(x); /* (log(2 pi) - 1) / 2 */
+  REAL low = x < 1 ? near - l : near + l;
+  return x < 8 ? low : (x < C(INFINITY) ? far : x);
+}
+
+/*
+ * log|gamma(x)|: to 5 ulp for x > 0, below 0 as good as its terms, which
+ * cancel near its zeros.  There gamma(x) gamma(-x) is -pi / (x sin(pi x)).
+ */
+SM REAL FN(sm_lgamma)(REAL x) {
+  REAL a = CFN(fabs)(x), r = a - FN(sm_round_even)(a);
+  REAL sine = CFN(fabs)(FN(sm_sin)(r * (2 * HALF_PI)));
+  bool tiny = a < TINY;
+  REAL l = FN(sm_log)(tiny ? a : 2 * HALF_PI / (a * sine));
+  REAL above = FN(sm_lgamma_positive)(a);
+  REAL below = tiny ? -l : l - above;
+  below = ((r == 0) | (a == C(INFINITY))) != 0 ? C(INFINITY) : below;
+  return x > 0 ? above : below;
+}
+
+/* digamma(x), x > 0: up by the recurrence, then by its asymptotic series. */
+SM REAL FN(sm_digamma_positive)(REAL x) {
+  REAL y = x, sum = 0;
+  for (int i = 0; i < 10; i++) {
+    bool up = y < 10;
+    sum = up ? sum + 1 / y : sum;
+    y = up ? y + 1 : y;
+  }
+  REAL i = 1 / y, z = i * i, p = C(-1.0 / 12);
+  STEP(p, z, 691.0 / 32760);
+  STEP(p, z, -1.0 / 132);
+  STEP(p, z, 1.0 / 240);
+  STEP(p, z, -1.0 / 252);
+  STEP(p, z, 1.0 / 120);
+  STEP(p, z, -1.0 / 12);
+  return FN(sm_log)(y) + (z * p - C(0.5) * i) - sum;
+}
+
+/* Below 0: digamma(1 - x) - pi / tan(pi x); minus infinity at its poles. */
+SM REAL FN(sm_digamma)(REAL x) {
+  REAL r = x == 0 ? x : x - FN(sm_round_even)(x);
+  REAL turn = 2 * HALF_PI / FN(sm_tan)(r * (2 * HALF_PI));
+  REAL value = FN(sm_digamma_positive)(x > 0 ? x : 1 - x);
+  return x > 0 ? value : value - turn;
+}
+
+/* The sum of (x + k)^-s over k >= 0, for x > 0 and s > 1: ten terms, then the
+ * formula of Euler and Maclaurin. */
+SM REAL FN(sm_zeta)(REAL s, REAL x) {
+  const REAL even[] = { /* B(2j) / (2j)!, B the numbers of Bernoulli */
+      C(1.0 / 12),       C(-1.0 / 720),      C(1.0 / 30240),
+      C(-1.0 / 1209600), C(1.0 / 47900160),  C(-691.0 / 1307674368000.0),
+      C(1.0 / 74724249600.0), C(-3617.0 / 10670622842880000.0)};
+  REAL sum = 0, w = x + 10;
+  for (int k = 0; k < 10; k++) sum += FN(sm_pow)(x + (REAL)k, -s);
+  REAL last = FN(sm_pow)(w, -s), factor = s / w, rest = C(0.5);
+  for (int j = 0; j < 8; j++) {
+    const REAL up = s + 2 * (REAL)j;
+    rest += factor * even[j];
+    factor *= (up + 1) / w * ((up + 2) / w);
+  }
+  return last == 0 ? sum : sum + last * (w / (s - 1) + rest);
+}
+
+/* The same for any x, by the sum over all whole k, which has the period 1. */
+SM REAL FN(sm_zeta_any)(REAL s, REAL x, REAL sign) {
+  if (x > 0) return FN(sm_zeta)(s, x);
+  REAL r = x - FN(sm_round_even)(x);
+  REAL both = FN(sm_zeta)(s, 1 - r) - FN(sm_zeta)(s, 1 - x);
+  return FN(sm_pow)(r, -s) + FN(sm_zeta)(s, 1 + r) + sign * both;
+}
+
+/* The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x). */
+SM REAL FN(sm_polygamma)(REAL n, REAL x) {
+  if (n == 0) return FN(sm_digamma)(x);
+  if (!(n > 0) || n > 200 || n != FN(sm_round_even)(n)) return C(NAN);
+  REAL factorial = 1;
+  for (int k = 2; k <= (int)n; k++) factorial *= (REAL)k;
+  const REAL sign = ((int)n & 1) != 0 ? C(1) : C(-1); /* (-1)^(n + 1) */
+  return sign * factorial * FN(sm_zeta_any)(n + 1, x, sign);
+}
+
+/* ---- sin(pi x) / (pi x) ---- */
+
+/* sin(pi (x + n / 2)), whole and half numbers exactly. */
+SM REAL FN(sm_sin_pi)(REAL x, BITS n) {
+  REAL turn = x - 2 * FN(sm_round_even)(C(0.5) * x); /* -1 .. 1 */
+  REAL k = FN(sm_round_even)(2 * turn), r = turn - C(0.5) * k;
+  FN(SmTurn) t;
+  t.k = k;
+  t.r = FN(sm_product)(r, 2 * HALF_PI, &t.low);
+  t.low = SM_FMA(r, 2 * HALF_PI_LO, t.low);
+  return FN(sm_sin_turn)(t, n);
+}
+
+SM REAL FN(sm_sinc)(REAL x) {
+  REAL y = FN(sm_sin_pi)(x, 0) / (x * (2 * HALF_PI));
+  return CFN(fabs)(x) < TINY ? C(1) : y; /* below, x pi is inexact */
+}
+
+/*
+ * The n-th derivative of sin(u) / u, u = pi x, times pi^n.  With s(n) that
+ * derivative, u s(n) + n s(n - 1) is sin(u + n pi / 2): good upwards where u is
+ * not small; else the series of powers.
+ */
+SM REAL FN(sm_sinc_slope)(REAL n, REAL x) {
+  REAL u = x * (2 * HALF_PI), sum = 0, power = 1, scale = 1;
+  const int order = n >= 0 && n < 100 ? (int)n : 0;
+  for (int k = 0; k < order; k++) scale *= 2 * HALF_PI;
+  if (CFN(fabs)(u) < n + 1) {
+    for (int m = 0; m < order + 24; m++) {
+      if (((m + order) & 1) == 0)
+        sum += ((m + order) & 2) == 0 ? power / (REAL)(m + order + 1)
+                                      : -power / (REAL)(m + order + 1);
+      power *= u / (REAL)(m + 1);
+    }
+    return sum * scale;
+  }
+  REAL s = FN(sm_sin_pi)(x, 0) / u;
+  for (int k = 1; k <= order; k++)
+    s = (FN(sm_sin_pi)(x, (BITS)k) - (REAL)k * s) / u;
+  return s * scale;
+}

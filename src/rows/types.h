@@ -15,6 +15,7 @@
 #define SET_OF_N SET_NUMBERS
 #define SET_OF_A SET_ALL
 #define SET_OF_C SET_ALL
+#define SET_OF_M SET_ALL
 #define SET_OF_I SET_INTEGERS
 #define SET_OF_IB (SET_INTEGERS | SET_BOOL)
 #define SET_OF_CMP SET_ALL
@@ -24,6 +25,7 @@
 #define WHOLE_N(...) __VA_ARGS__
 #define WHOLE_A(...) __VA_ARGS__
 #define WHOLE_C(...) __VA_ARGS__
+#define WHOLE_M(...) __VA_ARGS__
 #define WHOLE_I(...) __VA_ARGS__
 #define WHOLE_IB(...) __VA_ARGS__
 #define WHOLE_CMP(...) __VA_ARGS__
@@ -33,6 +35,7 @@
 #define REAL_N(...) __VA_ARGS__
 #define REAL_A(...) __VA_ARGS__
 #define REAL_C(...) __VA_ARGS__
+#define REAL_M(...) __VA_ARGS__
 #define REAL_I(...)
 #define REAL_IB(...)
 #define REAL_CMP(...) __VA_ARGS__
