@@ -4,6 +4,7 @@
 #include "check.h"
 #include "cpu/kernels.h"
 #include "cpu/tile.h"
+#include "rows/rows.h"
 #include "rows/types.h"
 
 /* ---- the scalar functions ---- */

@@ -19,7 +19,7 @@ local smallest = { pointwise = 0, other = 8 }
 -- Their operands cancel.
 local cancels = {
   lerp = 4, remainder = 4, add = 4, sub = 4, fmod = 4, frac = 4, logaddexp = 2,
-  lgamma = 4, digamma = 4, softshrink = 2, sinc = 1,
+  lgamma = 8, digamma = 4, polygamma = 4, softshrink = 2, sinc = 1,
 }
 
 local dtypes = {

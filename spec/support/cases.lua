@@ -112,7 +112,10 @@ local conditions = { where = 1, masked_fill = 2 }
 local function operand(op, k, shape, dtype, smooth)
   if conditions[op.name] == k then return draw(shape, "bool") end
   if op.name == "masked_fill" and k == 3 then shape = {} end
-  if op.name == "polygamma" and k == 1 then return draw(shape, dtype, 1, 3) end
+  if op.name == "polygamma" and k == 1 then
+    local most = dtype == "bool" and 1 or 3
+    return array.new(shape, draw(shape, "i64", 0, most).data, dtype)
+  end
   local low, high = op.low, op.high
   if numbers.is_float[dtype] then
     if wide[op.name] and not smooth then
@@ -180,7 +183,7 @@ local function extra_cases(op, dtype, smooth, list)
   add(with_number)
   if op.params[1].kind ~= "operand" or count > 2 then return end
   local number_first = array.copy(args)
-  number_first[1] = is_float and 1.5 or 2
+  number_first[1] = is_float and op.name ~= "polygamma" and 1.5 or 2
   if dtype == "bool" then number_first[1] = 0 end
   add(number_first)
 end

@@ -95,7 +95,7 @@ local function pointwise_row(name)
     end
     local first = array.is(args[1]) and args[1] or args[2]
     if name == "where" then first = array.is(args[2]) and args[2] or args[3] end
-    if name == "polygamma" then first = args[2] end
+    if name == "polygamma" and array.is(args[2]) then first = args[2] end
     if name == "bitwise_not" and first.dtype == "bool" then
       for at, value in ipairs(data) do data[at] = value & 1 end
     end

@@ -81,6 +81,12 @@ local function sigmoid(x)
   return e / (1 + e)
 end
 
+local function floor(x)
+  if math.type(x) == "integer" then return x end
+  if x ~= x or x == inf or x == -inf or x == 0 then return x end
+  return x - x % 1.0
+end
+
 local function sinc(x)
   if x == 0 then return 1.0 end
   local u = x * math.pi
@@ -114,17 +120,6 @@ local function lgamma(x)
     + (1 / 12 - z * (1 / 360 - z / 1260)) / x - log(product)
 end
 
--- A sum up to 40, and what remains by the formula of Euler and Maclaurin.
-local function polygamma(n, x)
-  local s, sum, factorial = n + 1, 0.0, 1
-  for k = 2, n do factorial = factorial * k end
-  while x < 40 do x, sum = x + 1, sum + x ^ -s end
-  local rest = x ^ (1 - s) / (s - 1) + x ^ -s / 2
-    + s * x ^ (-s - 1) / 12 - s * (s + 1) * (s + 2) * x ^ (-s - 3) / 720
-    + s * (s + 1) * (s + 2) * (s + 3) * (s + 4) * x ^ (-s - 5) / 30240
-  return (n % 2 == 1 and 1 or -1) * factorial * (sum + rest)
-end
-
 local function digamma(x)
   if is_nan(x) or x == inf then return x end
   if x == -inf then return nan end
@@ -140,6 +135,18 @@ local function digamma(x)
     - z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z / 240)))
 end
 
+-- A sum up to 40, and what remains by the formula of Euler and Maclaurin.
+local function polygamma(n, x)
+  if n == 0 then return digamma(x) end
+  local s, sum, factorial = n + 1, 0.0, 1
+  for k = 2, n do factorial = factorial * k end
+  while x < 40 do x, sum = x + 1, sum + x ^ -s end
+  local rest = x ^ (1 - s) / (s - 1) + x ^ -s / 2
+    + s * x ^ (-s - 1) / 12 - s * (s + 1) * (s + 2) * x ^ (-s - 3) / 720
+    + s * (s + 1) * (s + 2) * (s + 3) * (s + 4) * x ^ (-s - 5) / 30240
+  return (n % 2 == 1 and 1 or -1) * factorial * (sum + rest)
+end
+
 local function whole_power(x, n)
   local r = 1
   for _ = 1, n do r = r * x end
@@ -151,12 +158,6 @@ local function pow(x, y)
     return whole_power(x, y)
   end
   return x ^ y
-end
-
-local function floor(x)
-  if math.type(x) == "integer" then return x end
-  if x ~= x or x == inf or x == -inf or x == 0 then return x end
-  return x - x % 1.0
 end
 
 local function round(x)
