@@ -55,7 +55,6 @@ static const struct {
     {OP_addcmul, "f2x3 f3 f2x1"},
     {OP_addcdiv, "f2x3 f3 f2x1"},
     {OP_isclose, "f2x3 f3"},
-    {OP_isin, "f2x3 f4"},
     {OP_matmul, "f2x3 f3x4"},
     {OP_mv, "f2x3 f3"},
     {OP_outer, "f2 f3"},

@@ -38,7 +38,6 @@ local rows = {
     return { r(300, 700), r(300, 700), draw({ 700 }, 1, 2) }
   end,
   isclose = function() return { r(300, 700), r(700), { rtol = 0.1 } } end,
-  isin = function() return { positions(99, 300, 700), positions(200, 50) } end,
   place = function() return { r(300, 350), { 300, 701 }, 2, 2, 2 } end,
   diag_embed = one(300, 30),
   prod = function() return { draw({ 300, 700 }, 0.9, 1.1), 2 } end,

@@ -60,14 +60,5 @@ return function(tools)
         case { d { 2, 3 }, 1 }, case { d { 2, 3 }, d { 3 } },
       }
     end,
-    isin = function(d)
-      local list = d { 2, 3 }
-      local x = d { 3, 4 }
-      x.data[2], x.data[7] = list.data[3], list.data[6]
-      return {
-        case { x, list }, case { x, d { 0 } }, case { d {}, d {} },
-        case { d { 0, 2 }, list }, case { x, x }, case { holed(d, { 5 }), x },
-      }
-    end,
   }
 end

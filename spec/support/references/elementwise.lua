@@ -78,14 +78,4 @@ return {
     r.dtype = "bool"
     return r
   end,
-  isin = function(args)
-    local r = map(args[1], function(x)
-      for _, value in ipairs(args[2].data) do
-        if value == x then return 1 end
-      end
-      return 0
-    end)
-    r.dtype = "bool"
-    return r
-  end,
 }
