@@ -3,8 +3,9 @@
  *   space  (axes before `along`, along, axes after it) = (before, along, after)
  *
  * Two elements meet in one place of `data` only if they differ in `along`
- * alone.  So jobs part `before` and `after`, each goes through `along` from
- * the first to the last, and the order at a place is row-major.
+ * alone.  So jobs that write there part `before` and `after`, each goes
+ * through `along` from the first to the last, and the order at a place is
+ * row-major.  Reading meets nobody: jobs part `along`, too.
  * Must not know: what the numbers are good for.
  */
 #include "cpu/axes.h"
@@ -40,6 +41,7 @@ typedef struct Picking {
   Side before, after;
   int64_t length;          /* of `along` */
   int64_t piece, pieces;   /* of `after`: runs of a job, and their number */
+  int64_t lines, parts;    /* of `along` */
   int64_t per_job;         /* places of `before` in a job */
 } Picking;
 
@@ -213,30 +215,32 @@ static Run run_at(const Picking *k, int64_t before, int64_t n,
                .by = p->data_stride[p->along], .base = p->base};
 }
 
-/* Nothing after `along`: it is the run itself. */
-static void pick_along(const Picking *k, int64_t before) {
+/* Nothing after `along`: it is the run itself, from n on. */
+static void pick_along(const Picking *k, int64_t before, int64_t n,
+                       int64_t last) {
   const Pick *p = k->p;
-  Run r = run_at(k, before, 0, 0);
-  r.count = k->length, r.step = 0;
+  Run r = run_at(k, before, n, 0);
+  r.count = last - n, r.step = 0;
   r.other_step = p->other_stride[p->along];
   r.at = p->index_stride[p->along];
   k->run(&r);
 }
 
-/* Runs [first, last) of `after`; a run is along its last axis. */
-static void pick_after(const Picking *k, int64_t before, int64_t first,
-                       int64_t last) {
+/* Of the lines [n, last) of `along`, the runs [first, end) of `after`; a run is
+ * along its last axis. */
+static void pick_after(const Picking *k, int64_t before, int64_t n,
+                       int64_t last, int64_t first, int64_t end) {
   const Pick *p = k->p;
   const Side *s = &k->after;
   const int axis = s->axes - 1;
   const int64_t size = s->size[axis];
-  for (int64_t i = first; i < last;) {
+  for (int64_t i = first; i < end;) {
     const int64_t skip = i % size;
-    Run r = run_at(k, before, 0, i);
-    r.count = min_i64(size - skip, last - i);
+    Run r = run_at(k, before, n, i);
+    r.count = min_i64(size - skip, end - i);
     r.step = s->stride[OF_DATA][axis], r.at = s->stride[OF_INDEX][axis];
     r.other_step = s->stride[OF_OTHER][axis];
-    for (int64_t n = 0; n < k->length; n++) {
+    for (int64_t line = n; line < last; line++) {
       k->run(&r);
       r.other += p->other_stride[p->along] * k->bytes;
       r.index += p->index_stride[p->along];
@@ -245,46 +249,56 @@ static void pick_after(const Picking *k, int64_t before, int64_t first,
   }
 }
 
+/* Job (group of `before`, lines of `along`, piece of `after`). */
 static void pick_work(void *arg, int64_t job, int worker) {
   const Picking *k = arg;
-  const int64_t first = job / k->pieces * k->per_job;
-  const int64_t last = min_i64(first + k->per_job, k->before.count);
   const int64_t piece = job % k->pieces * k->piece;
+  const int64_t n = job / k->pieces % k->parts * k->lines;
+  const int64_t first = job / k->pieces / k->parts * k->per_job;
+  const int64_t last = min_i64(first + k->per_job, k->before.count);
+  const int64_t stop = min_i64(n + k->lines, k->length);
   (void)worker;
   for (int64_t i = first; i < last; i++) {
-    if (k->after.count == 1) pick_along(k, i);
+    if (k->after.count == 1) pick_along(k, i, n, stop);
     else
-      pick_after(k, i, piece, min_i64(piece + k->piece, k->after.count));
+      pick_after(k, i, n, stop, piece,
+                 min_i64(piece + k->piece, k->after.count));
   }
 }
 
-/* Jobs by shape: places of `before` together, or `after` in pieces. */
-static bool pick(Backend *b, const Pick *p, RunWork *run) {
+/* Lines are shared out only where nothing meets (`apart`); else each job goes
+ * through all of them, and `after` is cut in as few pieces as keep the threads
+ * busy, for long runs: no bit depends on where. */
+static bool pick(Backend *b, const Pick *p, RunWork *run, bool apart) {
   Picking k = {.p = p, .run = run, .bytes = (int64_t)dtype_bytes(p->dtype),
                .length = p->size[p->along]};
   side_open(&k.before, p, 0, p->along);
   side_open(&k.after, p, p->along + 1, p->axes);
-  const int64_t most = max_i64(JOB_ELEMENTS / k.length, LEAST_PIECE);
-  k.piece = min_i64(k.after.count, most);
+  const int64_t share =
+      apart ? JOB_ELEMENTS : ceil_div(k.after.count, pool_threads(b->pool));
+  k.piece = min_i64(k.after.count, max_i64(share, LEAST_PIECE));
   k.pieces = ceil_div(k.after.count, k.piece);
-  k.per_job = max_i64(1, JOB_ELEMENTS / (k.piece * k.length));
-  return pool_run(b->pool, ceil_div(k.before.count, k.per_job) * k.pieces,
-                  pick_work, &k);
+  k.lines = apart ? max_i64(1, JOB_ELEMENTS / k.piece) : k.length;
+  k.lines = min_i64(k.lines, k.length);
+  k.parts = ceil_div(k.length, k.lines);
+  k.per_job = max_i64(1, JOB_ELEMENTS / (k.piece * k.lines));
+  const int64_t groups = ceil_div(k.before.count, k.per_job);
+  return pool_run(b->pool, groups * k.parts * k.pieces, pick_work, &k);
 }
 
 bool cpu_gather(Backend *b, const Pick *p) {
   return pick(b, p, mover(p->dtype, gather_8, gather_16, gather_32,
-                          gather_64));
+                          gather_64), true);
 }
 
 bool cpu_scatter(Backend *b, const Pick *p) {
   return pick(b, p, mover(p->dtype, scatter_8, scatter_16, scatter_32,
-                          scatter_64));
+                          scatter_64), false);
 }
 
 bool cpu_scatter_add(Backend *b, const Pick *p) {
   assert(adders[p->dtype] != NULL);
-  return pick(b, p, adders[p->dtype]);
+  return pick(b, p, adders[p->dtype], false);
 }
 
 bool cpu_scatter_fold(Backend *b, const Pick *p, FoldId fold) {
@@ -292,7 +306,7 @@ bool cpu_scatter_fold(Backend *b, const Pick *p, FoldId fold) {
                         : fold == FOLD_amax ? greater_of
                                             : lesser_of;
   assert(row[p->dtype] != NULL);
-  return pick(b, p, row[p->dtype]);
+  return pick(b, p, row[p->dtype], false);
 }
 
 /* ---- positions outside ---- */

@@ -290,11 +290,57 @@ static Args at_places(const Plan *plan, Tensor *x, Tensor *source) {
   return a;
 }
 
+/* ---- one mask needs no places ---- */
+
+static bool is_lone_mask(const Tensor *x, const Picks *p) {
+  const Tensor *mask = p->at[0].index;
+  return p->count == 1 && mask->dtype == DTYPE_BOOL &&
+         tensor_device(mask) == tensor_device(x);
+}
+
+static Status ready_mask(Context *c, const Tensor *x, const Picks *p) {
+  const Status s = tensor_ready(c, p->at[0].index, "an index tensor");
+  return s == OK ? check_mask(c, x, p, &p->at[0]) : s;
+}
+
+/* A mask over all of x. */
+static Status select_all(Context *c, Tensor *x, const Picks *p, Tensor **r) {
+  const Status s = ready_mask(c, x, p);
+  return s == OK ? op_binary(c, OP_masked_select, x, p->at[0].index, r) : s;
+}
+
+/* One number under a mask over some axes: x = mask ? value : x. */
+static Status fill_under(Context *c, Tensor *x, const Picks *p,
+                         Tensor *value) {
+  Shape shape = p->at[0].index->shape;
+  Tensor *mask = NULL, *under = NULL, *own = NULL;
+  Args a;
+  Status s = ready_mask(c, x, p);
+  while (p->at[0].axis + shape.rank < x->shape.rank)
+    shape.size[shape.rank++] = 1; /* axes behind it are whole */
+  if (s == OK)
+    s = op_reshape(c, p->at[0].index, shape.rank, shape.size, &mask);
+  if (s != OK) return s;
+  s = isolate(c, mask, x, &under);
+  if (s == OK) s = isolate(c, value, x, &own);
+  a.at[0] = arg_tensor(under);
+  a.at[1] = arg_tensor(own);
+  a.at[2] = arg_tensor(x);
+  if (s == OK) s = pointwise_call(c, OP_where, &a, x, NULL);
+  if (s == OK) x->storage->version++;
+  tensor_release(c, mask);
+  tensor_release(c, under);
+  tensor_release(c, own);
+  return s;
+}
+
 /* ---- reading ---- */
 
 Status pick_get(Context *c, Tensor *x, const Picks *p, Tensor **r) {
   Tensor *merged = NULL, *picked = NULL;
   Plan plan;
+  if (is_lone_mask(x, p) && pick_axes(p->at[0].index) == x->shape.rank)
+    return select_all(c, x, p, r);
   Status s = plan_open(c, &plan, x, p);
   if (s == OK) s = merge(c, &plan, x, &merged);
   if (s == OK) {
@@ -396,8 +442,11 @@ Status pick_write(Context *c, Tensor *x, const Picks *p, Tensor *value,
                   bool adds) {
   Tensor *source = NULL;
   Plan plan;
-  Status s = plan_open(c, &plan, x, p);
-  if (s == OK) s = tensor_writable(c, x, "self");
+  Status s = tensor_writable(c, x, "self");
+  if (s != OK) return s;
+  if (is_lone_mask(x, p) && value->shape.rank == 0 && !adds)
+    return fill_under(c, x, p, value);
+  s = plan_open(c, &plan, x, p);
   if (s == OK) s = lay_out(c, &plan, x, value, &source);
   if (s == OK && plan.count > 0 && x->count > 0)
     s = write_places(c, &plan, x, source, adds);
