@@ -359,6 +359,64 @@ void test_rows_added() {
         });
 }
 
+/* ---- orders ---- */
+
+/* Three lines that stand as columns; ties and, where there are, NaN. */
+void sort(Dtype d, int64_t n, bool falls, SortFrom from, int64_t first,
+          int64_t keep) {
+  const size_t all = (size_t)(3 * n), kept = (size_t)(3 * keep);
+  Buffer src = drawn(d, all, -9, 9);
+  if (dtype_class(d) == CLASS_FLOAT)
+    for (size_t i = 0; i < all; i += 5) set_value(&src, i, NAN);
+  twins(name_of("sort", d),
+        {drawn(d, kept, 0, 1), drawn(DTYPE_I64, kept, 0, 1), src}, 0,
+        [=](Backend *b, const Pointers &at) {
+          Sort s = {};
+          s.dtype = d, s.falls = falls, s.from = from, s.base = 1;
+          s.n = n, s.first = first, s.keep = keep;
+          s.axes = 1, s.size[0] = 3;
+          s.src_stride[0] = s.dst_stride[0] = 1;
+          s.src_step = s.dst_step = 3;
+          s.values = at[0], s.places = at[1], s.src = at[2];
+          const Scratch scratch(b, b->sort_room(b, &s));
+          s.scratch = scratch.at;
+          CHECK(b->sort(b, &s));
+        });
+}
+
+void bisect(Dtype d, int64_t n, bool right, bool own) {
+  const int64_t lines = 3, count = 20;
+  Buffer sequence = drawn(d, (size_t)(own ? lines * n : n), 0, 1);
+  for (int64_t i = 0; i < (own ? lines * n : n); i++)
+    set_value(&sequence, (size_t)i, (double)(i % n / 2));
+  twins(name_of("bisect", d),
+        {drawn(DTYPE_I64, (size_t)(lines * count), 0, 1), sequence,
+         drawn(d, (size_t)(lines * count), 0, (double)n)},
+        0, [=](Backend *b, const Pointers &at) {
+          Bisect s = {};
+          s.dtype = d, s.right = right, s.base = 1;
+          s.lines = lines, s.n = n, s.count = count;
+          s.line_step = own ? n : 0;
+          s.at = at[0], s.sequence = at[1], s.x = at[2];
+          CHECK(b->bisect(b, &s));
+        });
+}
+
+void test_orders() {
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    const Dtype d = (Dtype)i;
+    for (int64_t n : {1, 2, 7, 100}) {
+      sort(d, n, false, SORT_FIRST, 0, n);
+      sort(d, n, true, SORT_FIRST, n / 2, 1);
+      sort(d, n, false, SORT_MEDIAN, 0, 1);
+      sort(d, n, false, SORT_NANMEDIAN, 0, 1);
+    }
+    sort(d, 100, true, SORT_FIRST, 2, 5);
+    for (int k = 0; k < 4 && d != DTYPE_BOOL; k++)
+      bisect(d, 9 + k, k % 2 == 1, k >= 2);
+  }
+}
+
 void test_searches() {
   for (int64_t bad : {-1, 0, 40, 107}) {
     Buffer index = positions(108, 5), whole = drawn(DTYPE_I32, 108, 1, 9);
@@ -689,6 +747,7 @@ void test_kernels() {
   RUN(test_extremes);
   RUN(test_picks);
   RUN(test_rows_added);
+  RUN(test_orders);
   RUN(test_searches);
   RUN(test_products);
   RUN(test_convs);

@@ -103,3 +103,27 @@ describe("an order", function()
     end
   end)
 end)
+
+describe("the position of an extreme", function()
+  -- On lines that several threads share; the chunks and pieces of reduce.c
+  -- begin at multiples of 4096 and of 65536.
+  local places = { { 6 }, { 70000, 700000 }, { 65536, 65537 }, { 1000000 },
+    { 131073, 131072 } }
+
+  it("is the first of ties and the first NaN", function()
+    generator = ts.generator(19)
+    local x = draw({ 1000000 }, "f32"):clamp(-2, 2)
+    for _, at in ipairs(places) do
+      for _, value in ipairs { 7.0, 0 / 0 } do
+        local y = x:clone()
+        for _, k in ipairs(at) do y[k] = value end
+        local first = math.min(table.unpack(at))
+        assert.equal(first, y:argmax():item())
+        assert.equal(first, (-y):argmin():item())
+        local columns = ts.stack({ y, y }, 2)
+        assert.same({ first, first }, columns:argmax(1):tolist())
+        assert.same({ first, first }, columns:t():argmax(2):tolist())
+      end
+    end
+  end)
+end)

@@ -359,36 +359,96 @@ typedef struct Search {
                 int64_t *place);
 } Search;
 
+static bool lies_flat(const Fold *f) {
+  return f->direct && f->gone == 1 && f->gone_src[0] == 1;
+}
+
 /* The elements of a chunk as numbers of the compute type. */
 static const void *chunk_elements(const Fold *f, const char *src,
                                   int64_t first, int64_t count, Room *room) {
-  if (f->direct && f->gone == 1 && f->gone_src[0] == 1)
+  if (lies_flat(f))
     return src + first * f->in_bytes;
   pack(f, src, first, count, room->piece);
   return room->piece;
 }
 
-/* The best value first, chunk by chunk; then its place in the chunk where it
- * first came up. */
-static int64_t search_row(const Search *s, const char *src, Room *room) {
+/* The extreme of some chunks, and the element that its chunk begins with. */
+typedef struct Best {
+  _Alignas(8) char value[8];
+  int64_t first;
+} Best;
+
+/* Of elements [first, last), which chunks begin and end. */
+static Best best_of(const Search *s, const char *src, int64_t first,
+                    int64_t last, Room *room) {
   const Fold *f = &s->f;
-  int64_t best_first = 0, place = 0;
-  _Alignas(8) char best[8], next[8];
-  for (int64_t first = 0; first < f->n; first += FOLD_CHUNK) {
-    const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
-    const void *x = chunk_elements(f, src, first, count, room);
+  Best best = {.first = first};
+  for (int64_t i = first; i < last; i += FOLD_CHUNK) {
+    _Alignas(8) char next[8];
+    const int64_t count = min_i64(FOLD_CHUNK, last - i);
+    const void *x = chunk_elements(f, src, i, count, room);
     f->loops->run(count, x, room->by, next);
-    if (first == 0) memcpy(best, next, sizeof best);
-    s->rival(1, next, first, best, &best_first);
+    if (i == first) memcpy(best.value, next, sizeof next);
+    s->rival(1, next, i, best.value, &best.first);
   }
-  const int64_t count = min_i64(FOLD_CHUNK, f->n - best_first);
-  const void *x = f->chunks == 1 && !(f->direct && f->gone == 1 &&
-                                      f->gone_src[0] == 1)
-                      ? room->piece
-                      : chunk_elements(f, src, best_first, count, room);
-  place = s->find(count, x, best);
-  return s->base + best_first + place;
+  return best;
 }
+
+/* The place in its chunk where the best first came up; a chunk that is alone
+ * was packed by best_of. */
+static int64_t place_of(const Search *s, const char *src, const Best *best,
+                        Room *room) {
+  const Fold *f = &s->f;
+  const int64_t count = min_i64(FOLD_CHUNK, f->n - best->first);
+  const void *x = f->chunks == 1 && !lies_flat(f)
+                      ? room->piece
+                      : chunk_elements(f, src, best->first, count, room);
+  return s->base + best->first + s->find(count, x, best->value);
+}
+
+static int64_t search_row(const Search *s, const char *src, Room *room) {
+  const Best best = best_of(s, src, 0, s->f.n, room);
+  return place_of(s, src, &best, room);
+}
+
+/* ---- few long rows: pieces of one run apart ---- */
+
+enum { MOST_PIECES = 64 };
+
+typedef struct Pieces {
+  const Search *s;
+  const char *src;
+  int64_t piece; /* elements, whole chunks of them */
+  Best best[MOST_PIECES];
+} Pieces;
+
+static void piece_work(void *arg, int64_t k, int worker) {
+  Pieces *p = arg;
+  Room room;
+  const int64_t first = k * p->piece;
+  (void)worker;
+  p->best[k] = best_of(p->s, p->src, first,
+                       min_i64(first + p->piece, p->s->f.n), &room);
+}
+
+/* In the order of pieces, so that the first of ties and the first NaN stay. */
+static bool search_long(Backend *b, const Search *s, int64_t block) {
+  const Fold *f = &s->f;
+  const Block at = block_at(f, block);
+  const int64_t chunks = max_i64(JOB_ELEMENTS / FOLD_CHUNK,
+                                 ceil_div(f->chunks, MOST_PIECES));
+  Pieces p = {.s = s, .src = at.src, .piece = chunks * FOLD_CHUNK};
+  const int64_t count = ceil_div(f->n, p.piece);
+  Room room;
+  if (!pool_run(b->pool, count, piece_work, &p)) return false;
+  for (int64_t k = 1; k < count; k++)
+    s->rival(1, p.best[k].value, p.best[k].first, p.best[0].value,
+             &p.best[0].first);
+  *(int64_t *)(void *)at.dst = place_of(s, at.src, &p.best[0], &room);
+  return true;
+}
+
+/* ---- columns, and many rows ---- */
 
 static void search_columns(const Search *s, const Block *b, Room *room,
                            int64_t *place) {
@@ -438,7 +498,11 @@ bool arg_extreme_run(Backend *b, const ArgExtreme *a, int level) {
   s.rival = levels[level]->rival[type][a->greatest];
   s.f.per_job = max_i64(1, JOB_ELEMENTS / (s.f.width * max_i64(s.f.n, 1)));
   s.f.jobs = ceil_div(s.f.blocks, s.f.per_job);
-  return pool_run(b->pool, s.f.jobs, search_work, &s);
+  if (s.f.cols > 1 || s.f.blocks >= FEW_BLOCKS || s.f.n <= JOB_ELEMENTS)
+    return pool_run(b->pool, s.f.jobs, search_work, &s);
+  for (int64_t i = 0; i < s.f.blocks; i++)
+    if (!search_long(b, &s, i)) return false;
+  return true;
 }
 
 bool cpu_arg_extreme(Backend *b, const ArgExtreme *a) {

@@ -473,30 +473,36 @@ bool cpu_sort(Backend *b, const Sort *s) {
   return pool_run(b->pool, j.jobs, lines_work, &j);
 }
 
-/* ---- bisects in what is sorted ---- */
+/* ---- bisection of what is sorted ---- */
 
-enum { JOB_BISECTS = 1 << 12 };
+enum { JOB_BISECTS = 1 << 12, SIDE_BY_SIDE = 16 };
 
-typedef void BisectWork(const Bisect *s, int64_t first, int64_t last);
+/* Elements [first, first + count) of x, on one line. */
+typedef void BisectWork(const Bisect *s, int64_t first, int count);
 
-/* Halves the sequence until the place is found: the steps depend on n alone,
- * and none is a branch. */
-#define KEYED(DTYPE, U, key)                                               \
-  static void bisect_##DTYPE(const Bisect *s, int64_t first,               \
-                             int64_t last) {                               \
-    const U *all = (const U *)(const void *)s->sequence;                   \
-    const U *x = (const U *)(const void *)s->x;                            \
-    int64_t *to = (int64_t *)(void *)s->at;                                \
-    for (int64_t i = first; i < last; i++) {                               \
-      const U *start = all + i / s->count * s->line_step, *at = start;     \
-      const U wanted = key(x[i]);                                          \
-      for (int64_t n = s->n, half; n > 0; n -= half) {                     \
-        half = (n + 1) / 2;                                                \
-        const U middle = key(at[half - 1]);                                \
-        at += (s->right ? middle <= wanted : middle < wanted) ? half : 0;  \
-      }                                                                    \
-      to[i] = s->base + (at - start);                                      \
-    }                                                                      \
+/* Halves the sequence until the places are found.  The steps depend on n
+ * alone, and none is a branch; a step waits for the one before, so elements go
+ * side by side. */
+#define KEYED(DTYPE, U, key)                                                 \
+  static void bisect_##DTYPE(const Bisect *s, int64_t first, int count) {    \
+    const U *line = (const U *)(const void *)s->sequence +                   \
+                    first / s->count * s->line_step;                         \
+    const U *x = (const U *)(const void *)s->x + first;                      \
+    int64_t *to = (int64_t *)(void *)s->at + first;                          \
+    const bool right = s->right;                                             \
+    int64_t at[SIDE_BY_SIDE] = {0};                                          \
+    U wanted[SIDE_BY_SIDE];                                                  \
+    for (int i = 0; i < count; i++) wanted[i] = key(x[i]);                   \
+    for (int64_t n = s->n, half; n > 0; n -= half) {                         \
+      half = (n + 1) / 2;                                                    \
+      for (int i = 0; i < count; i++) {                                      \
+        const U middle = key(line[at[i] + half - 1]);                        \
+        const bool passes =                                                  \
+            (middle < wanted[i]) | (right & (middle == wanted[i]));          \
+        at[i] += passes ? half : 0;                                          \
+      }                                                                      \
+    }                                                                        \
+    for (int i = 0; i < count; i++) to[i] = s->base + at[i];                 \
   }
 KEYED_DTYPES(KEYED)
 #undef KEYED
@@ -509,9 +515,14 @@ static BisectWork *const bisects[DTYPE_COUNT] = {
 
 static void bisect_work(void *arg, int64_t job, int worker) {
   const Bisect *s = arg;
-  const int64_t first = job * JOB_BISECTS, all = s->lines * s->count;
+  const int64_t all = s->lines * s->count;
+  const int64_t last = min_i64((job + 1) * JOB_BISECTS, all);
   (void)worker;
-  bisects[s->dtype](s, first, min_i64(first + JOB_BISECTS, all));
+  for (int64_t i = job * JOB_BISECTS, n; i < last; i += n) {
+    const int64_t on_line = s->count - i % s->count;
+    n = min_i64(min_i64(on_line, SIDE_BY_SIDE), last - i);
+    bisects[s->dtype](s, i, (int)n);
+  }
 }
 
 bool cpu_bisect(Backend *b, const Bisect *s) {
