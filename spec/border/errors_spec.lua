@@ -111,6 +111,7 @@ describe("help", function()
     assert.matches("ts.softplus(self, {beta=1.0, threshold=20.0})",
       ts.help("softplus"), 1, true)
     assert.equal(ts.help("exp"), ts.help(ts.exp))
+    assert.equal(ts.help("flatten"), ts.help("ravel")) -- another name of it
     assert.matches("clamp", (message(ts.help, "clip")))
     assert.matches("no_grad", ts.help(ts.no_grad))
   end)

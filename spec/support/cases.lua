@@ -627,6 +627,8 @@ end
 -- Rows that ask more of their operands than ts.ops() says.
 cases.contiguous = { sgd_update = true, adam_update = true, as_strided = true }
 cases.dtypes = {
+  rand_like = { f16 = true, bf16 = true, f32 = true, f64 = true },
+  randn_like = { f16 = true, bf16 = true, f32 = true, f64 = true },
   sgd_update = { f32 = true, f64 = true },
   adam_update = { f32 = true, f64 = true },
 }

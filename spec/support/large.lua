@@ -175,6 +175,8 @@ local rows = {
   randn_like = function()
     return { r(300, 700), { generator = ts.generator(3) } }
   end,
+  hann_window = function() return { 200000 } end,
+  hamming_window = function() return { 200000, { periodic = false } } end,
   logspace = function() return { 0, 1, 200000 } end,
   tril_indices = function() return { 500, 400 } end,
   triu_indices = function() return { 500, 400 } end,

@@ -285,7 +285,8 @@ static void push_overview(lua_State *L) {
 
 /* The row named `word`, or `word` without its last _; OP_COUNT for none. */
 static OpId find_row(const char *word) {
-  const OpId op = op_find(word);
+  const char *row = ops_alias(word);
+  const OpId op = op_find(row != NULL ? row : word);
   if (op != OP_COUNT && is_offered(&op_rows[op])) return op;
   for (int k = 0; k < OP_COUNT; k++) {
     const char *name = op_rows[k].name;

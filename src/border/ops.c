@@ -38,6 +38,12 @@ enum {
   FOREIGNS = sizeof foreign / sizeof *foreign
 };
 
+const char *ops_alias(const char *name) {
+  for (int i = 0; i < ALIASES; i++)
+    if (strcmp(aliases[i].name, name) == 0) return aliases[i].row;
+  return NULL;
+}
+
 const char *ops_foreign(const char *name) {
   for (int i = 0; i < FOREIGNS; i++)
     if (strcmp(foreign[i].name, name) == 0) return foreign[i].row;

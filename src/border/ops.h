@@ -17,6 +17,9 @@ void ops_fill_metatable(lua_State *L, int metatable, int methods);
 /* The row of the function at `index`; OP_COUNT if it is none of ours. */
 OpId ops_of_function(lua_State *L, int index);
 
+/* The row that is offered under `name`, too; NULL for none. */
+const char *ops_alias(const char *name);
+
 /* What stands here for a name from elsewhere ("clip"); NULL for none. */
 const char *ops_foreign(const char *name);
 

@@ -132,6 +132,12 @@ Status run_eye(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
+static Status check_float(Context *c, Dtype dtype) {
+  if (dtype_class(dtype) == CLASS_FLOAT) return OK;
+  return fail(c, E_DTYPE, "%A is %s, and these draws are floats", "dtype",
+              dtype_name(dtype));
+}
+
 /* ---- ramps ---- */
 
 static Status ramp(Context *c, Device *d, Ramp *job, Tensor **r) {
@@ -240,6 +246,38 @@ Status run_logspace(Context *c, Args *a, Tensor **r) {
   return s;
 }
 
+/* ---- windows ---- */
+
+/* base - (1 - base) cos(2 pi k / m), in f64, rounded once. */
+static Status window(Context *c, OpId op, Args *a, double base, Tensor **r) {
+  const int64_t n = a->at[0].integer;
+  const Arg sizes = arg_sizes(1, &n);
+  const Dtype dtype = option_dtype(a, 2, c->default_dtype);
+  const int64_t m = n - (args_integer(op, a, 1) == 0);
+  Shape shape;
+  Tensor *t = NULL;
+  Status s = check_sizes(c, &sizes, &shape);
+  if (s == OK) s = check_float(c, dtype);
+  if (s == OK) s = tensor_new(c, &c->host, DTYPE_F64, &shape, &t);
+  if (s != OK) return s;
+  double *at = (double *)(void *)tensor_data(t);
+  for (int64_t k = 0; k < n; k++) {
+    const double turn = 2 * 3.14159265358979323846 * (double)k / (double)m;
+    at[k] = n == 1 ? 1 : base - (1 - base) * cos(turn);
+  }
+  s = plain(c, t, dtype, option_device(a, 3, c->default_device), r);
+  tensor_release(c, t);
+  return s;
+}
+
+Status run_hann_window(Context *c, Args *a, Tensor **r) {
+  return window(c, OP_hann_window, a, 0.5, r);
+}
+
+Status run_hamming_window(Context *c, Args *a, Tensor **r) {
+  return window(c, OP_hamming_window, a, 0.54, r);
+}
+
 /* ---- places of triangles ---- */
 
 /* Columns [*from, *to) of row i that a triangle holds. */
@@ -340,12 +378,6 @@ static Status draw(Context *c, Draw *job, Device *d, Dtype dtype,
   if (s == OK) s = plain(c, t, dtype, d, r);
   tensor_release(c, t);
   return s;
-}
-
-static Status check_float(Context *c, Dtype dtype) {
-  if (dtype_class(dtype) == CLASS_FLOAT) return OK;
-  return fail(c, E_DTYPE, "%A is %s, and these draws are floats", "dtype",
-              dtype_name(dtype));
 }
 
 /* Params (size, dtype, device, requires_grad, generator). */

@@ -2,6 +2,15 @@
 return function(tools)
   local case = tools.case
 
+  local function windows(d)
+    return {
+      case({ 5 }, { dtype = d.dtype }),
+      case({ 6 }, { dtype = d.dtype, periodic = false }),
+      case({ 1 }, { dtype = d.dtype }), case { 0 },
+      case({ 1 }, { dtype = d.dtype, periodic = false }),
+    }
+  end
+
   local function triangles(d)
     return {
       case { d { 3, 4 } }, case { d { 2, 3, 3 }, 1 }, case { d { 4, 2 }, -2 },
@@ -196,6 +205,8 @@ return function(tools)
         case({ 1, 2, 0 }, options), case({ 0, 3, 4 }, { base = 2 }),
       }
     end,
+    hann_window = windows,
+    hamming_window = windows,
     tril_indices = function()
       return { case { 3 }, case { 2, 4, 1 }, case { 4, 2, -1 }, case { 2, 2, -9 } }
     end,

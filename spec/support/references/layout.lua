@@ -440,6 +440,18 @@ local function logspace(args, options)
   return array.new({ n }, data, options.dtype or "f32")
 end
 
+local function window(base)
+  return function(args, options)
+    local n, data = args[1], {}
+    local m = options.periodic == false and n - 1 or n
+    for k = 1, n do
+      local turn = 2 * math.pi * (k - 1) / m
+      data[k] = n == 1 and 1.0 or base - (1 - base) * math.cos(turn)
+    end
+    return array.new({ n }, data, options.dtype or "f32")
+  end
+end
+
 local function places(keeps)
   return function(args)
     local n, m, k = args[1], args[2] or args[1], args[3] or 0
@@ -616,6 +628,8 @@ return {
   fliplr = function(args) return flip { args[1], 2 } end,
   flipud = function(args) return flip { args[1], 1 } end,
   logspace = logspace,
+  hann_window = window(0.5),
+  hamming_window = window(0.54),
   tril_indices = places(below),
   triu_indices = places(above),
   rearrange = rearrange,
