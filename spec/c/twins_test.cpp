@@ -331,6 +331,53 @@ void pick(const char *what, Slot slot, Dtype d, int64_t n, int64_t limit) {
         });
 }
 
+void fold_at(FoldId fold, Dtype d, int64_t n, int64_t limit) {
+  const size_t others = (size_t)n * 12;
+  twins(name_of("scatter_fold", d),
+        {drawn(d, (size_t)limit * 12, 0, 3), drawn(d, others, 0, 3),
+         positions(others, limit)},
+        0, [=](Backend *b, const Pointers &at) {
+          const Pick p = pick_of(d, n, limit, at);
+          CHECK(b->scatter_fold(b, &p, fold));
+        });
+}
+
+void test_scatter_folds() {
+  for (int i = 0; i < (int)DTYPE_COUNT; i++)
+    for (FoldId fold : {FOLD_prod, FOLD_amax, FOLD_amin})
+      if (i != DTYPE_BOOL) fold_at(fold, (Dtype)i, 9, 5);
+}
+
+/* data (n, 3), across memory, and mask (n, 1): counted, then moved. */
+void masked(MaskWhat what, Dtype d, int64_t n, double most) {
+  twins(name_of("mask", d),
+        {drawn(d, (size_t)n * 3, 0, 9), drawn(DTYPE_U8, (size_t)n, 0, most),
+         drawn(d, (size_t)n * 6, 0, 9)},
+        0, [=](Backend *b, const Pointers &at) {
+          Masked m = {};
+          m.what = what, m.dtype = d, m.base = 1;
+          m.axes = 2, m.size[0] = n, m.size[1] = 3;
+          m.data = at[0], m.mask = at[1], m.dense = at[2];
+          m.data_stride[0] = 1, m.data_stride[1] = n;
+          m.mask_stride[0] = 1, m.mask_stride[1] = 0;
+          Scratch room(b, b->mask_room(b, &m));
+          m.scratch = room.at;
+          CHECK(b->mask_count(b, &m) >= 0);
+          CHECK(b->mask_move(b, &m));
+        });
+}
+
+void test_masks() {
+  for (int64_t n : {1, 40, 700, 6000}) {
+    for (Dtype d : {DTYPE_U8, DTYPE_F16, DTYPE_F32, DTYPE_I64}) {
+      masked(MASK_TAKE, d, n, 1.999);
+      masked(MASK_PUT, d, n, 1.999);
+    }
+    masked(MASK_PLACES, DTYPE_I64, n, 1.999);
+    masked(MASK_PLACES, DTYPE_I64, n, 0.5); /* none */
+  }
+}
+
 void test_picks() {
   for (int i = 0; i < (int)DTYPE_COUNT; i++) {
     const Dtype d = (Dtype)i;
@@ -746,6 +793,8 @@ void test_kernels() {
   RUN(test_scans);
   RUN(test_extremes);
   RUN(test_picks);
+  RUN(test_scatter_folds);
+  RUN(test_masks);
   RUN(test_rows_added);
   RUN(test_orders);
   RUN(test_searches);

@@ -12,6 +12,7 @@
 #include "cpu/kernels.h"
 #include "value/half.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Element j: data[(index[j at] - base) by + j step] and other[j other_step].
@@ -311,28 +312,68 @@ bool cpu_scatter_fold(Backend *b, const Pick *p, FoldId fold) {
 
 /* ---- positions outside ---- */
 
-/* In order, so that the first is found; an axis that repeats the index is
- * looked at once.  One comparison each: `base` taken off, a position below it
- * is a large unsigned number. */
+/* `size`: 1 for an axis that repeats the index; it is looked at once. */
+typedef struct Searching {
+  const Pick *p;
+  uint64_t most;
+  int64_t ignore;
+  int axes; /* before the last one */
+  int64_t size[MAX_RANK];
+  int64_t count;
+  atomic_bool found;
+} Searching;
+
+/* Which of n positions is the first outside; n if none.  One comparison each:
+ * `base` taken off, a position below it is a large unsigned number. */
+static int64_t first_outside(const Searching *k, const int64_t *x, int64_t n) {
+  const uint64_t base = (uint64_t)k->p->base;
+  const int64_t step = k->p->index_stride[k->axes];
+  int64_t j = 0;
+  for (; j < n; j++, x += step)
+    if ((uint64_t)*x - base >= k->most && *x != k->ignore) break;
+  return j;
+}
+
+/* The first element outside among [first, last); last if none. */
+static int64_t search(const Searching *k, int64_t first, int64_t last) {
+  const int64_t *index = (const int64_t *)(const void *)k->p->index;
+  const int64_t row = k->size[k->axes];
+  Walk w;
+  walk_start(&w, k->axes, k->size, k->p->index_stride, first / row);
+  for (; first < last; walk_next(&w)) {
+    const int64_t skip = first % row, n = min_i64(row - skip, last - first);
+    const int64_t *x = index + w.offset + skip * k->p->index_stride[k->axes];
+    const int64_t j = first_outside(k, x, n);
+    first += j;
+    if (j < n) return first;
+  }
+  return last;
+}
+
+static void search_part(void *arg, int64_t job, int worker) {
+  Searching *k = arg;
+  const int64_t first = job * JOB_ELEMENTS;
+  const int64_t last = min_i64(first + JOB_ELEMENTS, k->count);
+  (void)worker;
+  if (search(k, first, last) < last)
+    atomic_store_explicit(&k->found, true, memory_order_relaxed);
+}
+
+/* Whether there is one is asked of all threads; which one is the first, in
+ * order.  A search is short: the stop flag is not waited for. */
 int64_t cpu_find_outside(Backend *b, const Pick *p, int64_t limit,
                          int64_t ignore) {
-  const int64_t *index = (const int64_t *)(const void *)p->index;
-  const uint64_t base = (uint64_t)p->base, most = (uint64_t)limit;
-  int64_t size[MAX_RANK], weight[MAX_RANK], whole = 1;
-  (void)b;
+  Searching k = {.p = p, .most = (uint64_t)limit, .ignore = ignore,
+                 .axes = p->axes - 1};
+  int64_t weight[MAX_RANK], whole = 1;
   for (int a = p->axes - 1; a >= 0; a--) {
     weight[a] = whole, whole *= p->size[a];
-    size[a] = p->index_stride[a] == 0 ? 1 : p->size[a];
+    k.size[a] = p->index_stride[a] == 0 ? 1 : p->size[a];
   }
-  const int last = p->axes - 1;
-  const int64_t rows = axes_count(last, size);
-  Walk w;
-  walk_start(&w, last, size, p->index_stride, 0);
-  for (int64_t i = 0; i < rows; i++, walk_next(&w)) {
-    const int64_t *x = index + w.offset;
-    for (int64_t j = 0; j < size[last]; j++, x += p->index_stride[last])
-      if ((uint64_t)*x - base >= most && *x != ignore)
-        return axes_place(last, size, weight, i) + j;
-  }
-  return -1;
+  k.count = axes_count(p->axes, k.size);
+  const bool all =
+      pool_run(b->pool, ceil_div(k.count, JOB_ELEMENTS), search_part, &k);
+  if (all && !atomic_load(&k.found)) return -1;
+  const int64_t at = search(&k, 0, k.count);
+  return at < k.count ? axes_place(p->axes, k.size, weight, at) : -1;
 }
