@@ -125,6 +125,33 @@ function rows.rows()
   ts.set_num_threads(2)
 end
 
+--- einsum over the same product written by hand.
+function rows.einsum()
+  ts.set_num_threads(1)
+  local function r(...) return ts.randn(...) end
+  local small, bij, bjk = r(2, 2), r(16, 128, 128), r(16, 128, 128)
+  local q, k, m = r(8, 8, 128, 64), r(8, 8, 128, 64), r(128, 128)
+  local work = {
+    { "ij,jk->ik", { small, small }, function() return small:matmul(small) end },
+    { "bij,bjk->bik", { bij, bjk }, function() return bij:matmul(bjk) end },
+    { "bhqd,bhkd->bhqk", { q, k }, function() return q:matmul(k.mT) end },
+    { "ij,kj->ik", { m, m }, function() return m:matmul(m.T) end },
+    { "bij,bjk,kl->bil", { bij, bjk, m },
+      function() return bij:matmul(bjk:matmul(m)) end },
+    { "bi,bj->bij", { m, m },
+      function() return m:unsqueeze(3) * m:unsqueeze(2) end },
+    { "ii->", { m }, function() return m:diagonal():sum() end },
+  }
+  for _, one in ipairs(work) do
+    local equation, operands, by_hand = table.unpack(one)
+    local a = best(function() local _ = ts.einsum(equation, operands) end)
+    local b = best(by_hand)
+    local aim = operands[1] == small and 2 or 1.1
+    report("einsum " .. equation .. " over by hand", a / b, "times", aim)
+  end
+  ts.set_num_threads(2)
+end
+
 --- One training step as a function, and one forward pass.
 local function step_of(network, x, y)
   local optimizer = ts.optim.adam(network)
@@ -253,7 +280,7 @@ local function print_json()
 end
 
 local wanted = #arg > 0 and arg or
-  { "start", "small", "gemm", "rows", "steps", "memory",
+  { "start", "small", "gemm", "rows", "einsum", "steps", "memory",
     "collector", "demo" }
 for _, name in ipairs(wanted) do
   if not rows[name] then

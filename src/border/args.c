@@ -256,8 +256,9 @@ static void read_dim_lists(lua_State *L, int index, const char *name,
     return;
   }
   if (lua_rawlen(L, index) != 2)
-    border_error(L, E_TYPE, NULL, "%A has %I entries; two lists of dims are due",
-                 name, (int64_t)lua_rawlen(L, index));
+    border_error(L, E_TYPE, NULL,
+                 "%A has %I entries; two lists of dims are due", name,
+                 (int64_t)lua_rawlen(L, index));
   const int first = push_dim_list(L, index, 1);
   const int second = push_dim_list(L, index, 2);
   const int64_t n = (int64_t)lua_rawlen(L, first);

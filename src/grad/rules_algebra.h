@@ -4,6 +4,10 @@
 
 #include "grad/tape.h"
 
+/* To operand k of a product of matrices: a contraction of g with the other,
+ * which sums over the batches that the operand was stretched to. */
+Tensor *matmul_back(Tape *t, Tensor *g, int k);
+
 /* To operand k of a contraction: that of g and the other operand. */
 Tensor *contract_back(Tape *t, Tensor *g, int k);
 

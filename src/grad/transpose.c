@@ -233,55 +233,6 @@ Tensor *add_push(Tape *t, OpId op, Tensor *tx, Tensor *tz) {
 
 /* ---- products ---- */
 
-static Tensor *turned(Tape *t, Tensor *x) {
-  Tensor *r = NULL;
-  if (t->status != OK) return NULL;
-  const int rank = x->shape.rank;
-  const Status s = op_transpose(t->c, x, rank - 2, rank - 1, &r);
-  return tape_own(t, s, r);
-}
-
-/* A vector operand as the matrix that it stood for. */
-static Tensor *as_matrix(Tape *t, Tensor *x, bool left) {
-  if (t->status != OK || x->shape.rank > 1) return x;
-  const int64_t row[] = {1, x->count}, column[] = {x->count, 1};
-  return tape_reshape(t, x, 2, left ? row : column);
-}
-
-/* g with the axes that vectors lack put back. */
-static Tensor *g_as_matrix(Tape *t, Tensor *g) {
-  int64_t size[MAX_RANK];
-  if (t->status != OK) return NULL;
-  int rank = g->shape.rank;
-  memcpy(size, g->shape.size, sizeof size);
-  if (input_of(t, 0)->rank == 1) { /* .., n -> .., 1, n */
-    const bool both = input_of(t, 1)->rank == 1;
-    if (!both) size[rank] = size[rank - 1], size[rank - 1] = 1;
-    else size[rank] = 1;
-    rank++;
-  }
-  if (input_of(t, 1)->rank == 1) size[rank++] = 1;
-  return tape_reshape(t, g, rank, size);
-}
-
-/* To x: g y'; to y: x' g; then sums over stretched batches. */
-Tensor *matmul_back(Tape *t, Tensor *g, int k) {
-  const Input *to = input_of(t, k);
-  Tensor *r = NULL;
-  g = g_as_matrix(t, g);
-  if (k == 0) {
-    Tensor *y = as_matrix(t, tape_saved(t, SAVED_Y), false);
-    r = tape_binary(t, OP_matmul, g, turned(t, y));
-  } else {
-    Tensor *x = as_matrix(t, tape_saved(t, SAVED_X), true);
-    r = tape_binary(t, OP_matmul, turned(t, x), g);
-  }
-  if (to->rank != 1 || t->status != OK) return r; /* the caller sums */
-  const int64_t matrix[] = {k == 0 ? 1 : to->size[0],
-                            k == 0 ? to->size[0] : 1};
-  return tape_reshape(t, tape_sum_to(t, r, 2, matrix), 1, to->size);
-}
-
 /* ---- convolutions ---- */
 
 /* Options of a convolution, from where they stand in its row. */

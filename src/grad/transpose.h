@@ -25,7 +25,6 @@ Tensor *index_add_back(Tape *t, Tensor *g);
 Tensor *index_select_back(Tape *t, Tensor *g);
 Tensor *add_push(Tape *t, OpId op, Tensor *tx, Tensor *tz);
 
-Tensor *matmul_back(Tape *t, Tensor *g, int k);
 Tensor *conv_x(Tape *t, Tensor *g);
 Tensor *conv_weight(Tape *t, Tensor *g);
 Tensor *conv_bias(Tape *t, Tensor *g);

@@ -19,7 +19,7 @@
 
 enum {
   SUBSETS = 1 << EINSUM_EXACT,
-  WINDOW = 64,    /* operands that the greedy order chooses from: 10 us a step */
+  WINDOW = 64,    /* operands that a greedy step chooses from: 10 us */
   ROOM_TIMES = 16 /* an intermediate may have so many times the elements */
 };
 static const double ROOM_LEAST = 1 << 20; /* .. of the largest, or these */

@@ -69,6 +69,16 @@ static void lead_with_greatest(Iter *it) {
   }
 }
 
+/* Batches of a with one b are more rows of a, where the strides allow it.  A
+ * single row stays alone: it is added up in another order than several. */
+static void fold_rows(Product *p) {
+  if (p->m < 2 || p->b_batch != 0 || p->a_batch != p->m * p->a_row ||
+      p->c_batch != p->m * p->c_row)
+    return;
+  p->m *= p->batch;
+  p->batch = 1;
+}
+
 Status product_batches(Context *c, Device *d, Product *p, Iter *it) {
   Backend *b = &d->backend;
   const size_t bytes = dtype_bytes(p->dtype);
@@ -81,6 +91,7 @@ Status product_batches(Context *c, Device *d, Product *p, Iter *it) {
   p->a_batch = it->stride[0][outer];
   p->b_batch = it->stride[1][outer];
   p->c_batch = it->stride[2][outer];
+  fold_rows(p);
   const size_t room = b->product_room(b, p);
   Status s = scratch_take(c, d, room, &scratch);
   p->scratch = scratch;

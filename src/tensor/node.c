@@ -101,8 +101,11 @@ static bool is_wanted(const Node *n, int k) {
 /* The letters that pulls to tracked inputs read. */
 static int letters_needed(const Node *n) {
   const OpRow *row = &op_rows[n->op];
-  if (!op_is_pointwise(n->op)) return row->saves;
   int letters = 0;
+  if (row->kind == KIND_MULTI && !op_is_pointwise(n->op)) /* each the other */
+    return row->saves & ((is_wanted(n, 0) ? USES_Y : 0) |
+                         (is_wanted(n, 1) ? USES_X : 0));
+  if (!op_is_pointwise(n->op)) return row->saves;
   for (int k = 0; k < 3; k++)
     if (is_wanted(n, k)) letters |= row->uses[k];
   return letters;
