@@ -71,6 +71,8 @@ describe("an equation", function()
   it("takes operands of one dtype, numbers all", function()
     raises("dtype", "einsum: operand 1 is f32, operand 2 is f64: convert one with :to()",
       function() return ts.einsum("i,i", v, v:to("f64")) end)
+    raises("dtype", "einsum: operand 1 is f32, operand 11 is f64: convert one with :to()",
+      function() return ts.einsum("i,i,i,i,i,i,i,i,i,i,i", v, v, v, v, v, v, v, v, v, v, v:to("f64")) end)
     raises("dtype", "einsum: operands is bool; einsum takes floats and integers",
       function() return ts.einsum("i", v:to("bool")) end)
   end)

@@ -181,14 +181,19 @@ static Status run_plan(Context *c, Einsum *e, Tensor *const *x, Tensor **item,
 /* ---- the op ---- */
 
 static Status check_operands(Context *c, int count, Tensor *const *x) {
-  char name[] = "operand 2";
-  Status s = OK;
-  for (int k = 1; k < count && s == OK; k++) {
-    name[8] = k < 9 ? (char)('1' + k) : '?';
-    s = check_same_dtype(c, "operand 1", x[0], name, x[k]);
-    if (s == OK) s = check_same_device(c, "operand 1", x[0], name, x[k]);
+  for (int k = 1; k < count; k++) {
+    if (x[k]->dtype != x[0]->dtype)
+      return fail(c, E_DTYPE,
+                  "operand %P is %s, operand %P is %s: convert one with :to()",
+                  (int64_t)0, dtype_name(x[0]->dtype), (int64_t)k,
+                  dtype_name(x[k]->dtype));
+    if (tensor_device(x[k]) != tensor_device(x[0]))
+      return fail(c, E_DEVICE,
+                  "operand %P is on %s, operand %P on %s; move one with :to()",
+                  (int64_t)0, tensor_device(x[0])->name, (int64_t)k,
+                  tensor_device(x[k])->name);
   }
-  return s;
+  return OK;
 }
 
 /* Room for operands and intermediates; the few need none of the ledger. */
