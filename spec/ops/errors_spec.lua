@@ -239,8 +239,10 @@ local function failure(f, ...)
   return message:gsub("^[^:]*:%d+: ", ""), ts.errinfo().code
 end
 
+-- Messages leave the table out: "solve", not "linalg.solve".
 local function shown_name(op)
-  return op.only_inplace and op.name .. "_" or op.name
+  local name = op.name:match "[^.]+$"
+  return op.only_inplace and name .. "_" or name
 end
 
 for _, op in ipairs(ts.ops()) do

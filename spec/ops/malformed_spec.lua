@@ -171,7 +171,8 @@ local function show(entry, args, n)
 end
 
 local function names_it(message, op)
-  return type(message) == "string" and message:find(op.name, 1, true) ~= nil
+  local name = op.name:match "[^.]+$"
+  return type(message) == "string" and message:find(name, 1, true) ~= nil
 end
 
 local function try(entry)

@@ -611,7 +611,7 @@ local rows = {
 
 -- What cases/TOPIC.lua may build on; each returns a table like `rows`.
 local tools = {
-  case = case, labels = labels, folds = folds, extremes = extremes,
+  case = case, settle = settle, labels = labels, folds = folds, extremes = extremes,
   one_dim = one_dim, rowwise = rowwise, likes = likes, sized = sized,
   products = products, diagonals = diagonals,
 }
@@ -626,6 +626,11 @@ end
 
 -- Rows that ask more of their operands than ts.ops() says.
 cases.contiguous = { sgd_update = true, adam_update = true, as_strided = true }
+-- Their slopes are those of symmetric matrices.
+cases.symmetric = {
+  ["linalg.cholesky"] = true, ["linalg.eigh"] = true,
+  ["linalg.eigvalsh"] = true,
+}
 cases.dtypes = {
   rand_like = { f16 = true, bf16 = true, f32 = true, f64 = true },
   randn_like = { f16 = true, bf16 = true, f32 = true, f64 = true },
@@ -646,10 +651,17 @@ function cases.slopes(op) return cases_of(op, "f64", true) end
 
 -- ---- calling ----
 
+--- What the module holds under a name: "matmul", "linalg.solve".
+function cases.find(name)
+  local found = ts
+  for word in name:gmatch "[^.]+" do found = found[word] end
+  return found
+end
+
 --- The function of a row; an op that works only in place has no other.  The
 -- tensors of a list are results in a row.
 function cases.call(op)
-  local f = ts[op.only_inplace and op.name .. "_" or op.name]
+  local f = cases.find(op.only_inplace and op.name .. "_" or op.name)
   if op.results ~= "many" then return f end
   return function(...)
     local list = f(...)

@@ -29,6 +29,19 @@ local function total() return { r(300, 700) } end
 local function square() return { r(190, 210), r(210, 170) } end
 local function filled() return { { 300, 700 } } end
 
+-- Well-conditioned matrices: many small ones, or one that a library cuts.
+local function regular(...)
+  local x = r(...)
+  local n = x:size(-1)
+  return x + 4 * n * ts.eye(n)
+end
+local function matrices() return { regular(300, 20, 20) } end
+local function large_matrix() return { regular(200, 200) } end
+local function symmetric()
+  local x = regular(300, 20, 20)
+  return { x + x:transpose(2, 3) }
+end
+
 local rows = {
   nan_to_num = total,
   addcmul = function()
@@ -224,6 +237,23 @@ local rows = {
     return { r(300, 700), r(300, 700), r(300, 700), draw({ 300, 700 }, 0, 1), 3, 0.1 }
   end,
 }
+
+for name, make in pairs {
+  solve = function() return { regular(200, 200), r(200, 30) } end,
+  triangular_solve = function() return { regular(300, 20, 20), r(20, 20) } end,
+  cholesky = symmetric, eigh = symmetric, eigvalsh = symmetric,
+  cholesky_solve = function() return { r(20, 30), regular(300, 20, 20) } end,
+  lstsq = function() return { r(100, 30, 20), r(30, 4) } end,
+  pinv = function() return { r(100, 30, 20) } end,
+  matrix_power = function() return { regular(100, 20, 20) * 0.01, 3 } end,
+  inv = large_matrix, det = matrices, slogdet = matrices,
+  lu_factor = large_matrix, qr = matrices, svd = matrices, svdvals = matrices,
+  matrix_exp = function() return { r(100, 20, 20) } end,
+  matrix_norm = matrices, vector_norm = total, matrix_rank = matrices,
+  cond = matrices,
+} do
+  rows["linalg." .. name] = make
+end
 
 local computes_nothing = {
   detach = true, flatten = true, t = true, split = true, chunk = true,

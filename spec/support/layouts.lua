@@ -56,9 +56,14 @@ local function holes(a, options)
   return x
 end
 
+-- A matrix marked `regular` keeps its rows; a batch of them may repeat one.
+local function cannot_repeat(a)
+  return #a.shape == 0 or a.shape[1] < 2 or a.regular and #a.shape == 2
+end
+
 -- The first row of the first axis, for all rows.
 local function repeated(a)
-  if #a.shape == 0 or a.shape[1] < 2 then return a end
+  if cannot_repeat(a) then return a end
   local step = #a.data // a.shape[1]
   local data = {}
   for k = 1, #a.data do data[k] = a.data[(k - 1) % step + 1] end
@@ -66,7 +71,7 @@ local function repeated(a)
 end
 
 local function expanded(a, options)
-  if #a.shape == 0 or a.shape[1] < 2 then return array.tensor(a, options) end
+  if cannot_repeat(a) then return array.tensor(a, options) end
   local shape = array.copy(a.shape)
   shape[1] = 1
   local data = table.move(a.data, 1, #a.data // a.shape[1], 1, {})

@@ -46,6 +46,16 @@ local function generator_of(op)
   return nil
 end
 
+-- The results that may have a slope, in order.
+local function floats(...)
+  local list = {}
+  for k = 1, select("#", ...) do
+    local y = select(k, ...)
+    if numbers.is_float[y.dtype] then list[#list + 1] = y end
+  end
+  return list
+end
+
 --- The call as a function of a list of tensors, one per variable; the other
 -- arrays are made by `make`.
 function slopes.call(op, c, make)
@@ -60,14 +70,16 @@ function slopes.call(op, c, make)
       return xs[next_x]
     end)
     if op.only_inplace then args[1] = args[1]:clone() end
+    if cases.symmetric[op.name] then
+      args[1] = (args[1] + args[1]:transpose(-1, -2)) * 0.5
+    end
     local call = { n = c.n, options = c.options }
     local generator = generator_of(op)
     if generator then
       call.options = { generator = generator }
       for name, value in pairs(c.options) do call.options[name] = value end
     end
-    if op.results == "many" then return { cases.run(f, call, args) } end
-    return { (cases.run(f, call, args)) }
+    return floats(cases.run(f, call, args))
   end
 end
 

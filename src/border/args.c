@@ -298,8 +298,18 @@ static int find_choice(const char *words, const char *word) {
   return -1;
 }
 
+/* The word for a choice at `index`: 2, 2.0 and "2" are one, and so are
+ * math.huge and "inf".  Pushes what must stay on the stack. */
+static const char *read_word(lua_State *L, int index, const char *name) {
+  int is_whole = 0;
+  if (lua_type(L, index) != LUA_TNUMBER) return read_text(L, index, name);
+  const lua_Integer whole = lua_tointegerx(L, index, &is_whole);
+  if (is_whole) return lua_pushfstring(L, "%I", (LUAI_UACINT)whole);
+  return luaL_tolstring(L, index, NULL);
+}
+
 static void read_choice(lua_State *L, int index, const Param *p, Arg *arg) {
-  const char *word = read_text(L, index, p->name);
+  const char *word = read_word(L, index, p->name);
   const int place = find_choice(p->words, word);
   if (place < 0)
     border_error(L, E_OPTION, NULL, "%A is \"%s\"; one of %s is due", p->name,

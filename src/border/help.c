@@ -8,6 +8,7 @@
 
 #include "border/args.h"
 #include "border/ops.h"
+#include "cpu/cpu.h"
 
 #if !defined(TENSUS_RELEASE)
 #define TENSUS_RELEASE "0.1.0"
@@ -149,6 +150,7 @@ static void push_signature(lua_State *L, const OpRow *row) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "ts.");
+  luaL_addstring(&b, op_prefix(row));
   luaL_addstring(&b, row->name);
   if (row->flags & OP_ONLY_INPLACE) luaL_addchar(&b, '_');
   luaL_addchar(&b, '(');
@@ -160,9 +162,9 @@ static void push_signature(lua_State *L, const OpRow *row) {
 
 static void push_row(lua_State *L, OpId op) {
   const OpRow *row = &op_rows[op];
-  const ParamKind first = row->params > 0 ? row->param[0].kind : PARAM_TEXT;
   lua_createtable(L, 0, 20);
-  set_text(L, "name", row->name);
+  lua_pushfstring(L, "%s%s", op_prefix(row), row->name);
+  lua_setfield(L, -2, "name");
   set_text(L, "kind", op_kind_name(row->kind));
   set_text(L, "topic", row->topic);
   push_signature(L, row);
@@ -173,7 +175,7 @@ static void push_row(lua_State *L, OpId op) {
   else
     set_count(L, "results", row->results);
   set_flag(L, "pointwise", op_is_pointwise(op));
-  set_flag(L, "method", first == PARAM_TENSOR || first == PARAM_OPERAND);
+  set_flag(L, "method", op_is_method(row));
   set_flag(L, "inplace", (row->flags & (OP_INPLACE | OP_ONLY_INPLACE)) != 0);
   set_flag(L, "only_inplace", (row->flags & OP_ONLY_INPLACE) != 0);
   set_flag(L, "promotes", (row->flags & OP_PROMOTE) != 0);
@@ -190,10 +192,10 @@ static void push_row(lua_State *L, OpId op) {
   if (op_is_pointwise(op)) set_pointwise(L, row);
 }
 
-/* Does `name` match the Lua pattern at `index` (nil: all do)? */
-static bool matches(lua_State *L, const char *name, int index) {
+/* Does the row's name match the Lua pattern at `index` (nil: all do)? */
+static bool matches(lua_State *L, const OpRow *row, int index) {
   if (lua_isnoneornil(L, index)) return true;
-  lua_pushstring(L, name);
+  lua_pushfstring(L, "%s%s", op_prefix(row), row->name);
   lua_getfield(L, -1, "find");
   lua_insert(L, -2);
   lua_pushvalue(L, index);
@@ -212,7 +214,7 @@ static int ts_ops(lua_State *L) {
   lua_createtable(L, OP_COUNT, 0);
   for (int op = 0; op < OP_COUNT; op++) {
     const OpRow *row = &op_rows[op];
-    if (!is_offered(row) || !matches(L, row->name, 1)) continue;
+    if (!is_offered(row) || !matches(L, row, 1)) continue;
     push_row(L, (OpId)op);
     lua_rawseti(L, 2, ++n);
   }
@@ -271,6 +273,7 @@ static void push_overview(lua_State *L) {
       const OpRow *row = &op_rows[op];
       if ((int)row->kind != kind || !is_offered(row)) continue;
       luaL_addchar(&b, ' ');
+      luaL_addstring(&b, op_prefix(row));
       luaL_addstring(&b, row->name);
       if (row->flags & OP_ONLY_INPLACE) luaL_addchar(&b, '_');
     }
@@ -283,8 +286,10 @@ static void push_overview(lua_State *L) {
   luaL_pushresult(&b);
 }
 
-/* The row named `word`, or `word` without its last _; OP_COUNT for none. */
+/* The row named `word`, or `word` without "linalg." or its last _; OP_COUNT
+ * for none. */
 static OpId find_row(const char *word) {
+  if (strncmp(word, "linalg.", 7) == 0) word += 7;
   const char *row = ops_alias(word);
   const OpId op = op_find(row != NULL ? row : word);
   if (op != OP_COUNT && is_offered(&op_rows[op])) return op;
@@ -420,6 +425,7 @@ static int ts_build(lua_State *L) {
   set_text(L, "version", TENSUS_RELEASE);
   set_text(L, "lua", LUA_RELEASE);
   set_text(L, "matmul", "own");
+  set_text(L, "lapack", cpu_lapack_path());
   set_text(L, "device", c->default_device->name);
   set_text(L, "dtype", dtype_name(c->default_dtype));
   set_count(L, "threads", pool_threads(c->pool));

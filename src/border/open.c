@@ -30,7 +30,6 @@ static const struct {
     {"plot", "tensus.plot", false},
     {"geometry", "tensus.geometry", false},
     {"dist", "tensus.dist", false},
-    {"linalg", "tensus.linalg", false},
     {"tree", "tensus.tree", false},
     {"gradcheck", "tensus.gradcheck", false},
     {"describe", "tensus.describe", false},

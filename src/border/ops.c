@@ -216,11 +216,6 @@ static void push_op(lua_State *L, OpId op, lua_CFunction f) {
   border_function(L, f, 1);
 }
 
-static bool is_method(const OpRow *row) {
-  const ParamKind kind = row->param[0].kind;
-  return row->params > 0 && (kind == PARAM_TENSOR || kind == PARAM_OPERAND);
-}
-
 /* The function on top, popped, under `name` in both tables. */
 static void offer(lua_State *L, int module, int methods, const char *name,
                   bool as_method) {
@@ -238,22 +233,26 @@ static void offer_alias(lua_State *L, int module, int methods, int i) {
   const OpId op = op_find(aliases[i].row);
   if (never(op == OP_COUNT)) return;
   push_op(L, op, call_op);
-  offer(L, module, methods, aliases[i].name, is_method(&op_rows[op]));
+  offer(L, module, methods, aliases[i].name, op_is_method(&op_rows[op]));
 }
 
 void ops_register(lua_State *L, int module, int methods) {
+  lua_createtable(L, 0, 32);
+  const int linalg = lua_gettop(L);
   for (int op = 0; op < OP_COUNT; op++) {
     const OpRow *row = &op_rows[op];
     if (row->flags & OP_HIDDEN || row->name[0] == '\0') continue;
     if (!(row->flags & OP_ONLY_INPLACE)) {
       push_op(L, (OpId)op, call_op);
-      offer(L, module, methods, row->name, is_method(row));
+      offer(L, op_prefix(row)[0] != '\0' ? linalg : module, methods,
+            row->name, op_is_method(row));
     }
     if (row->flags & (OP_INPLACE | OP_ONLY_INPLACE)) {
       push_op(L, (OpId)op, call_inplace);
       offer(L, module, methods, inplace_names[op], true);
     }
   }
+  lua_setfield(L, module, "linalg");
   for (int i = 0; i < ALIASES; i++) offer_alias(L, module, methods, i);
 }
 

@@ -6,8 +6,8 @@
 
 #include "border/border.h"
 
-/* Add a function for each row that scripts may call to the table at `module`,
- * and to the one at `methods` where the first argument is a tensor.  The
+/* Add a function for each row that scripts may call to the table at `module`
+ * or to its table `linalg`, and to the one at `methods` where the first argument is a tensor.  The
  * function on top of the call has our upvalues. */
 void ops_register(lua_State *L, int module, int methods);
 

@@ -10,4 +10,7 @@ void cpu_open(Backend *b);
 /* "avx512", "avx2" or "base": the kernels that run on this processor. */
 const char *cpu_level_name(void);
 
+/* Where LAPACK was found, opened now if it was not; "own" for our loops. */
+const char *cpu_lapack_path(void);
+
 #endif

@@ -45,6 +45,8 @@
   SLOT(bool, layer_norm_pull, const LayerNorm *)              \
   SLOT(bool, cross_entropy, const CrossEntropy *)             \
   SLOT(bool, cross_entropy_pull, const CrossEntropy *)        \
+  SLOT(size_t, dense_room, const Dense *)                     \
+  SLOT(bool, dense, const Dense *)                            \
   SLOT(bool, draw, const Draw *)                              \
   SLOT(bool, sgd, const Sgd *)                                \
   SLOT(bool, adam, const Adam *)

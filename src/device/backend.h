@@ -377,6 +377,43 @@ typedef struct Adam {
   bool decoupled;
 } Adam;
 
+/* ---- dense linear algebra: dense.c; no twin: a device that leaves the slot
+ *      NULL has its matrices sent to the host ---- */
+
+typedef enum DenseWhat {
+  DENSE_LU,         /* a = P L U, packed; L has ones on its diagonal */
+  DENSE_SOLVE,      /* the same, and b = a^-1 b unless info says no */
+  DENSE_CHOLESKY,   /* a = its factor in the triangle, zeros in the other */
+  DENSE_TRIANGULAR, /* b = triangle(a)^-1 b */
+  DENSE_QR,         /* u (m, q), v (q, n): q = m if `full`, else least(m, n);
+                       the diagonal of v is >= 0 */
+  DENSE_SVD,        /* s descending; with `vectors` u (m, p), v (q, n): p = m,
+                       q = n if `full`, else both least(m, n) */
+  DENSE_EIGH        /* s ascending; with `vectors` a = the vectors */
+} DenseWhat;
+
+/* The same for `batch` matrices, f32 or f64, each stored column after column:
+ * a (m, n), square but for QR and SVD, and b (n, k).  What is not a result is
+ * destroyed.  The greatest entry of each vector is positive: of each column of
+ * u (svd: the row of v turns with it; qr: of those beyond the diagonal of v),
+ * and of the rows of v beyond the columns of u.
+ *   pivot  (batch, n): row i was exchanged with row pivot[i], from 0
+ *   info   (batch): 0, or why there is no result
+ *     LU, SOLVE, TRIANGULAR   i + 1: the i-th pivot, or diagonal entry, is 0
+ *     CHOLESKY                i + 1: so large a leading minor is not positive
+ *     SVD, EIGH               -1: not all is finite; 1: it did not converge */
+typedef struct Dense {
+  DenseWhat what;
+  Dtype dtype;
+  bool upper; /* the triangle of a that is read: CHOLESKY, TRIANGULAR, EIGH */
+  bool unit;  /* TRIANGULAR: the diagonal counts as ones */
+  bool vectors, full;
+  int64_t batch, m, n, k;
+  char *a, *b, *u, *v, *s;
+  int64_t *pivot, *info;
+  char *scratch;
+} Dense;
+
 typedef struct Backend Backend;
 struct Backend {
   const char *kind; /* "cpu", "cuda" */
@@ -440,6 +477,9 @@ struct Backend {
   bool (*layer_norm_pull)(Backend *b, const LayerNorm *l);
   bool (*cross_entropy)(Backend *b, const CrossEntropy *e);
   bool (*cross_entropy_pull)(Backend *b, const CrossEntropy *e);
+
+  size_t (*dense_room)(Backend *b, const Dense *d);
+  bool (*dense)(Backend *b, const Dense *d);
 
   bool (*draw)(Backend *b, const Draw *d);
   bool (*sgd)(Backend *b, const Sgd *s);

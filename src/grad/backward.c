@@ -72,12 +72,21 @@ static Status plant(Context *c, int count, Tensor *const *y,
   return OK;
 }
 
+static void drop_of_node(Context *c, Node *n) {
+  for (int k = 0; k < n->results; k++) {
+    tensor_release(c, n->result[k].cotangent);
+    n->result[k].cotangent = NULL;
+  }
+}
+
 static void drop_cotangents(Context *c, const Walk *w) {
-  for (size_t i = 0; i < w->count; i++)
-    for (int k = 0; k < w->node[i]->results; k++) {
-      tensor_release(c, w->node[i]->result[k].cotangent);
-      w->node[i]->result[k].cotangent = NULL;
-    }
+  for (size_t i = 0; i < w->count; i++) drop_of_node(c, w->node[i]);
+}
+
+static bool has_cotangent(const Node *n) {
+  for (int k = 0; k < n->results; k++)
+    if (n->result[k].cotangent != NULL) return true;
+  return false;
 }
 
 /* ---- one node ---- */
@@ -147,14 +156,13 @@ static Status pull_all(Context *c, const Walk *w, bool retain,
   for (size_t i = 0; i < w->count; i++) {
     Node *n = w->node[i];
     if (n->op == OP_LEAF || n->waiting == 0) continue;
-    if (n->result[0].cotangent != NULL) {
+    if (has_cotangent(n)) {
       const Status s = pull_node(c, n, is_tracked);
       if (s != OK) return s;
     }
     if (!retain) use_up(c, n, source, line);
     if (n->is_seen || n->retains_grad) continue; /* asked for: kept */
-    tensor_release(c, n->result[0].cotangent);
-    n->result[0].cotangent = NULL;
+    drop_of_node(c, n);
   }
   return OK;
 }

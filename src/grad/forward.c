@@ -33,11 +33,13 @@ static Status push_node(Context *c, Node *n) {
              n->source, n->line);
   } else if (any) {
     Tape t;
+    Tensor *r[MAX_RESULTS];
     tape_open(&t, c, n, true);
-    Tensor *r = tape_keep(&t, node_push(&t, tangents));
+    node_push(&t, tangents, r);
+    for (int k = 0; k < n->results; k++)
+      n->result[k].cotangent = tape_keep(&t, r[k]);
     s = t.status;
     tape_close(&t);
-    n->result[0].cotangent = r;
   }
   if (tangents != few) ledger_free(&c->ledger, tangents, bytes);
   return s;

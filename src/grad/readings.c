@@ -12,6 +12,7 @@
 #include "grad/rules.h"
 #include "grad/rules_algebra.h"
 #include "grad/rules_layout.h"
+#include "grad/rules_linalg.h"
 #include "grad/rules_position.h"
 #include "grad/rules_scatter.h"
 #include "grad/rules_reduction.h"
@@ -204,18 +205,8 @@ static Tensor *push_pointwise(Tape *t, Tensor *const *tangents) {
   return sum;
 }
 
-Tensor *node_push(Tape *t, Tensor *const *tangents) {
-  const Node *n = t->node;
-  const Result *out = &n->result[0];
-  Tensor *r;
-  if (op_is_pointwise(n->op))
-    r = push_pointwise(t, tangents);
-  else if (takes_list(n->op))
-    r = push_list(t, tangents);
-  else
-    r = pushes[n->op - POINT_COUNT](
-        t, tangents[0], n->inputs > 1 ? tangents[1] : NULL,
-        n->inputs > 2 ? tangents[2] : NULL);
+/* In the sizes and dtype of the result. */
+static Tensor *fit_result(Tape *t, const Result *out, Tensor *r) {
   if (r == NULL || t->status != OK) return NULL;
   r = tape_cast(t, r, out->dtype);
   if (r == NULL) return NULL;
@@ -223,4 +214,20 @@ Tensor *node_push(Tape *t, Tensor *const *tangents) {
   for (int i = 0; i < out->rank && same; i++)
     same = r->shape.size[i] == out->size[i];
   return same ? r : tape_expand(t, r, out->rank, out->size);
+}
+
+void node_push(Tape *t, Tensor *const *tangents, Tensor *r[MAX_RESULTS]) {
+  const Node *n = t->node;
+  if (op_is_pointwise(n->op))
+    r[0] = push_pointwise(t, tangents);
+  else if (takes_list(n->op))
+    r[0] = push_list(t, tangents);
+  else
+    r[0] = pushes[n->op - POINT_COUNT](
+        t, tangents[0], n->inputs > 1 ? tangents[1] : NULL,
+        n->inputs > 2 ? tangents[2] : NULL);
+  for (int k = 0; k < MAX_RESULTS; k++) {
+    if (k > 0) r[k] = k < 3 ? t->also[k] : NULL;
+    r[k] = k < n->results ? fit_result(t, &n->result[k], r[k]) : NULL;
+  }
 }

@@ -90,7 +90,7 @@ Tensor *tape_saved(Tape *t, int place) {
     const Input *in = &t->node->input[place];
     return placed(t, saved, in->node, in->result);
   }
-  const bool is_result = place <= SAVED_R2;
+  const bool is_result = place - SAVED_R < t->node->results;
   return placed(t, saved, is_result ? t->node : NULL,
                 is_result ? place - SAVED_R : 0);
 }
@@ -105,6 +105,11 @@ Tensor *tape_operand(Tape *t, int k) {
     return tape_number(t, (double)a->integer);
   if (a != NULL && a->kind == ARG_NUMBER) return tape_number(t, a->number);
   return k < row->params ? tape_number(t, row->param[k].value) : NULL;
+}
+
+Tensor *tape_cotangent(Tape *t, int k) {
+  if (t->status != OK || k >= t->node->results) return NULL;
+  return t->node->result[k].cotangent;
 }
 
 Tensor *tape_number(Tape *t, double value) {

@@ -23,7 +23,8 @@ typedef struct Tape {
   Node *node;
   bool is_tracked;
   int which, base;
-  Tensor *also[3]; /* pulls that a fused kernel made along with another */
+  Tensor *also[3]; /* pulls that a fused kernel made along with another; in a
+                      push, tangents of the results after the first */
   int count, room;
   Tensor **made; /* owned */
   Tensor *few[TAPE_ROOM];
@@ -43,6 +44,9 @@ Tensor *tape_own(Tape *t, Status s, Tensor *x);
 Tensor *tape_operand(Tape *t, int k);
 /* A saved value by its place (SAVED_R ..). */
 Tensor *tape_saved(Tape *t, int place);
+
+/* The cotangent of result k; NULL: nothing came back to it. */
+Tensor *tape_cotangent(Tape *t, int k);
 
 /* A number in the dtype and on the device of the node's result. */
 Tensor *tape_number(Tape *t, double value);

@@ -3,6 +3,7 @@
 #include "ground/library.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <string.h>
 
 static void copy_text(char *to, const char *from, unsigned long room) {
@@ -13,10 +14,21 @@ static void copy_text(char *to, const char *from, unsigned long room) {
   to[n] = '\0';
 }
 
+/* Threads that a library starts while it is opened take no signals: a handler
+ * must find the thread that runs the script. */
+static void *open_quietly(const char *name) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return library;
+}
+
 void *library_open(const char *const names[], char *why, unsigned long room) {
   copy_text(why, "no name to open", room);
   for (int i = 0; names[i] != NULL; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    void *library = open_quietly(names[i]);
     if (library != NULL) return library;
     const char *words = dlerror();
     copy_text(why, words != NULL ? words : "unknown", room);

@@ -25,7 +25,8 @@
  *                      those of the first
  *   TEXT(name)         a string
  *   DTYPE_(name)       a dtype's name
- *   CHOICE(name, "first|second")     one of the words
+ *   CHOICE(name, "first|second")     one of the words, or a number that is
+ *                      written like one; CHOICE_OR: or left out, the first
  *   O_...              the same as an option of the last table:
  *     O_FLAG(name, 0|1)  O_NUMBER(name, k)  O_INTEGER(name, k)  O_V(name, k)
  *     O_PAIR(name, k)    one whole number, or a table of two
@@ -65,6 +66,7 @@
 #define TEXT(name) {#name, PARAM_TEXT, NEEDED, 0, NULL}
 #define CHOICE(name, words) {#name, PARAM_CHOICE, NEEDED, 0, words}
 #define O_NAMES(name) {#name, PARAM_NAMES, OPTION, 0, NULL}
+#define CHOICE_OR(name, words) {#name, PARAM_CHOICE, MAY_LACK, 0, words}
 #define DTYPE_(name) {#name, PARAM_DTYPE, NEEDED, 0, NULL}
 #define O_FLAG(name, value) {#name, PARAM_FLAG, OPTION, value, NULL}
 #define O_NUMBER(name, value) {#name, PARAM_NUMBER, OPTION, value, NULL}

@@ -24,6 +24,7 @@
 #undef DIM_LISTS_OR
 #undef TEXT
 #undef CHOICE
+#undef CHOICE_OR
 #undef O_NAMES
 #undef DTYPE_
 #undef O_FLAG

@@ -78,11 +78,13 @@ enum {
 #define R2 USES_R2
 #define H USES_H
 #define MANY RESULTS_MANY
+#define R3 USES_H /* in the place of the hidden results */
 #define INPLACE OP_INPLACE
 #define ONLY_INPLACE OP_ONLY_INPLACE
 #define HIDDEN OP_HIDDEN
 #define PROMOTE OP_PROMOTE
 #define AT_PLACES OP_AT_PLACES
+#define METHOD OP_METHOD
 
 const OpRow op_rows[OP_COUNT] = {
 #define POINT(name, kind, arity, types, value, gx, gy, gz, lo, hi, params, \
@@ -127,6 +129,17 @@ OpId op_find(const char *name) {
   for (int op = 0; op < OP_COUNT; op++)
     if (strcmp(op_rows[op].name, name) == 0) return (OpId)op;
   return OP_COUNT;
+}
+
+const char *op_prefix(const OpRow *row) {
+  return strcmp(row->topic, "linalg") == 0 ? "linalg." : "";
+}
+
+bool op_is_method(const OpRow *row) {
+  if (row->params == 0) return false;
+  if (op_prefix(row)[0] != '\0' && !(row->flags & OP_METHOD)) return false;
+  const ParamKind kind = row->param[0].kind;
+  return kind == PARAM_TENSOR || kind == PARAM_OPERAND;
 }
 
 const char *op_kind_name(OpKind kind) {

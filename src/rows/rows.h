@@ -51,7 +51,7 @@ typedef enum ParamKind {
   PARAM_TEXT,
   PARAM_NAMES, /* whole numbers by name, in the place of options */
   PARAM_FLAG,
-  PARAM_CHOICE,
+  PARAM_CHOICE, /* one of `words`; a number counts as its text */
   PARAM_DTYPE,
   PARAM_DEVICE,
   PARAM_GENERATOR
@@ -75,7 +75,8 @@ enum {
   OP_PROMOTE = 8,      /* tensors become one dtype */
   OP_FLOAT_PLUS = 16,  /* integers and bool first become the default float */
   OP_COMPARES = 32,    /* result bool; numbers compare exactly */
-  OP_AT_PLACES = 64    /* name_ writes into its target, where it must, alone */
+  OP_AT_PLACES = 64,   /* name_ writes into its target, where it must, alone */
+  OP_METHOD = 128      /* in ts.linalg, and a method all the same */
 };
 
 enum {
@@ -107,6 +108,12 @@ INLINE bool op_is_pointwise(OpId op) { return op < POINT_COUNT; }
 
 /* By name; OP_COUNT for none. */
 OpId op_find(const char *name);
+
+/* Where scripts find the row in the module: "linalg.", or "". */
+const char *op_prefix(const OpRow *row);
+
+/* Is it a method of tensors? */
+bool op_is_method(const OpRow *row);
 
 const char *op_kind_name(OpKind kind);
 const char *param_kind_name(ParamKind kind);

@@ -120,8 +120,10 @@ static Status save_all(Context *c, Node *n, const Call *call) {
     if ((needed & letter[place]) == 0) continue;
     if (place <= SAVED_Z)
       t = place < call->inputs ? call->input[place] : NULL;
-    else if (place <= SAVED_R2)
-      t = place - SAVED_R < call->results ? call->result[place - SAVED_R] : NULL;
+    else if (place - SAVED_R < call->results)
+      t = call->result[place - SAVED_R];
+    else if (place < SAVED_H)
+      t = NULL;
     else
       t = place - SAVED_H < call->hidden ? call->hide[place - SAVED_H] : NULL;
     const Status s = save(c, n, place, t);

@@ -58,6 +58,7 @@ enum {
   SAVED_R,
   SAVED_R2,
   SAVED_H,
+  SAVED_R3 = SAVED_H, /* a row with three results hides none */
   SAVED_H2,
   SAVED_COUNT
 };
