@@ -5,11 +5,15 @@
  *
  *   rows      one output at a time, a chunk of its elements at a time, which
  *             lie side by side or are packed:   lanes in registers
- *   columns   a block of neighbouring outputs at a time, memory in order:
+ *   columns   a block of neighbouring outputs at a time, FOLD_ROWS elements
+ *             of a lane in one pass:
  *
  *               element i of the block  x x x x x x x x     width
+ *               i + FOLD_LANES ..       x x x x x x x x
  *                                       | | | | | | | |
  *               lane i % FOLD_LANES     r r r r r r r r     in room->lanes
+ *
+ *             up to FOLD_LANES elements: no lane is kept, rows meet at once
  *
  * Must not know: how a loop is vectorised (reduce_level.c).
  */
@@ -21,9 +25,12 @@
 #include <string.h>
 
 enum {
-  LANES_ROOM = 32 << 10, /* bytes of a block's lanes: in L1 beside the input */
+  LANES_ROOM = 32 << 10, /* bytes of a block's lanes, on the stack */
+  WIDE_ROOM = 128 << 10, /* in scratch, in L2: narrower blocks of many rows read
+                            memory in strips too short to be fetched */
   MOST_COLUMNS = 1024,
   LEVELS = 44,           /* chunks meet in a tree: 2^56 / FOLD_CHUNK of them */
+  WORKER_ROOM = WIDE_ROOM + LEVELS * WIDE_ROOM / FOLD_LANES,
   JOB_ELEMENTS = 1 << 16, /* a chunk of work: 5 to 20 us, some wake-ups */
   FEW_BLOCKS = 16,        /* below, chunks of one block run in parallel */
   FEW_ELEMENTS = 16,      /* up to here a row is not worth a call */
@@ -34,9 +41,9 @@ enum {
 typedef struct Fold {
   const Reduce *r;
   const FoldLoops *loops;
+  const FoldLoops *near; /* on elements as they lie; NULL: they are loaded */
   ReduceLoad *load, *load_by;
   ReduceStore *store;
-  bool direct; /* elements are of the compute type already */
   int64_t in_bytes, bytes, out_bytes;
   int gone; /* axes; at least 1 */
   int64_t gone_size[MAX_RANK], gone_src[MAX_RANK];
@@ -47,16 +54,20 @@ typedef struct Fold {
   int64_t cols, width, col_src, col_dst;
   int64_t per_row, blocks; /* blocks of one row of columns, of all */
   bool flat;  /* the next element of a block lies right behind it */
+  bool wide;  /* lanes in scratch, a WORKER_ROOM each */
   bool split; /* chunks of a block run apart; partial values in scratch */
   int64_t per_job, jobs;
+  int64_t rooms; /* bytes of scratch */
 } Fold;
 
 typedef struct Room {
-  _Alignas(64) char lanes[LANES_ROOM];
-  _Alignas(64) char piece[LANES_ROOM]; /* packed elements */
-  _Alignas(64) char by[LANES_ROOM];    /* BY of each element of a take */
+  char *lanes, *partial;
+  int64_t step; /* bytes from one of `partial` to the next */
+  _Alignas(64) char own_lanes[LANES_ROOM];
+  _Alignas(64) char piece[FOLD_CHUNK * 8]; /* packed elements */
+  _Alignas(64) char by[MOST_COLUMNS * 8];  /* BY of each element of a take */
   /* one per level of the tree; alone, the first may reach into the others */
-  _Alignas(64) char partial[LEVELS * LANES_ROOM / FOLD_LANES];
+  _Alignas(64) char own_partial[LEVELS * LANES_ROOM / FOLD_LANES];
 } Room;
 
 static const ReduceLevel *const levels[LEVEL_COUNT] = {
@@ -113,10 +124,13 @@ static void lay_out(Fold *f, int axis) {
   if (axis >= 0) {
     f->cols = r->kept_size[axis];
     f->col_src = r->kept_src[axis], f->col_dst = r->kept_dst[axis];
-    f->width = LANES_ROOM / (lanes_of(f->n) * f->bytes);
+    f->wide = f->n > FOLD_LANES;
+    f->width = (f->wide ? WIDE_ROOM : LANES_ROOM) /
+               (lanes_of(f->n) * f->bytes);
     f->width = min_i64(f->cols, min_i64(f->width, MOST_COLUMNS));
     f->flat = f->gone == 1 && f->col_src == 1 && f->width == f->cols &&
-              f->gone_src[0] == f->cols;
+              f->gone_src[0] == f->cols &&
+              (r->by == NULL || f->cols * FOLD_LANES <= MOST_COLUMNS);
   }
   f->per_row = ceil_div(f->cols, f->width);
   f->blocks = f->per_row * axes_count(f->outer, f->size);
@@ -141,22 +155,26 @@ static void open_axes(Fold *f) {
   f->chunks = ceil_div(f->n, FOLD_CHUNK);
 }
 
-static void fold_open(Fold *f, const Reduce *r) {
+static void fold_open(Fold *f, const Backend *b, const Reduce *r) {
   f->r = r;
   f->in_bytes = (int64_t)dtype_bytes(r->in);
   f->bytes = (int64_t)dtype_bytes(r->compute);
   f->out_bytes = (int64_t)dtype_bytes(r->out);
-  f->direct = r->in == r->compute;
-  f->outer = 0, f->flat = false, f->col_src = f->col_dst = 0;
+  f->outer = 0, f->flat = f->wide = false, f->col_src = f->col_dst = 0;
   open_axes(f);
   lay_out(f, column_axis(f));
   cut(f);
+  const int64_t workers = f->jobs == 1 ? 1 : pool_threads(b->pool);
+  f->rooms = f->wide ? workers * WORKER_ROOM : 0;
 }
 
 static void fold_loops(Fold *f, const ReduceLevel *level) {
   const Reduce *r = f->r;
   const int type = reduce_type(r->compute);
   f->loops = &level->fold[type][r->fold];
+  f->near = r->in == r->compute ? f->loops : NULL;
+  if (r->in == DTYPE_F32 && r->compute == DTYPE_F64)
+    f->near = &level->wide[r->fold];
   f->load = level->load[type][r->in];
   f->load_by = level->load[type][r->compute];
   f->store = level->store[type][r->out];
@@ -186,23 +204,48 @@ static void row_chunk(const Fold *f, const char *src, int64_t chunk,
                       Room *room, void *r) {
   const int64_t first = chunk * FOLD_CHUNK;
   const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
-  if (f->direct && f->gone == 1 && f->gone_src[0] == 1) {
-    f->loops->run(count, src + first * f->in_bytes, room->by, r);
+  if (f->near != NULL && f->gone == 1 && f->gone_src[0] == 1) {
+    f->near->run(count, src + first * f->in_bytes, room->by, r);
     return;
   }
   pack(f, src, first, count, room->piece);
   f->loops->run(count, room->piece, room->by, r);
 }
 
-/* r[i] = step(r[i], element i of `count` neighbours) */
-static void take(const Fold *f, const char *src, int64_t count, Room *room,
-                 void *r) {
-  if (f->direct && f->col_src == 1) {
-    f->loops->into(count, src, room->by, r);
+/* `rows` elements, `step` apart, of each of `count` neighbours -> r. */
+static void take(const Fold *f, const char *src, int64_t count, int64_t step,
+                 int rows, Room *room, void *r) {
+  if (f->near != NULL && f->col_src == 1) {
+    f->near->into(count, src, step, rows, room->by, r);
     return;
   }
-  f->load(count, src, f->col_src, room->piece);
-  f->loops->into(count, room->piece, room->by, r);
+  for (int k = 0; k < rows; k++)
+    for (int64_t i = 0; i < count; i += FOLD_CHUNK) {
+      const int64_t n = min_i64(count - i, FOLD_CHUNK);
+      const int64_t at = k * step + i * f->col_src;
+      f->load(n, src + at * f->in_bytes, f->col_src, room->piece);
+      f->loops->into(n, room->piece, 0, 1, room->by,
+                     (char *)r + i * f->bytes);
+    }
+}
+
+/* Elements [0, count) at one distance, into their lanes: FOLD_ROWS of a lane
+ * at a time, so that lanes are read and written less often. */
+static void take_even(const Fold *f, const char *src, int64_t cols,
+                      int64_t count, Room *room) {
+  const int64_t step = f->gone_src[0], run = f->flat ? FOLD_LANES : 1;
+  const int64_t whole = f->flat ? count - count % FOLD_LANES : count;
+  for (int64_t i = 0; i < whole; i += FOLD_LANES * FOLD_ROWS)
+    for (int64_t lane = 0; lane < FOLD_LANES && i + lane < whole;
+         lane += run) {
+      const int64_t left = ceil_div(whole - i - lane, FOLD_LANES);
+      take(f, src + (i + lane) * step * f->in_bytes, run * cols,
+           FOLD_LANES * step, (int)min_i64(left, FOLD_ROWS), room,
+           room->lanes + lane * cols * f->bytes);
+    }
+  if (whole < count)
+    take(f, src + whole * step * f->in_bytes, (count - whole) * cols, 0, 1,
+         room, room->lanes);
 }
 
 static void column_chunk(const Fold *f, const char *src, int64_t cols,
@@ -211,20 +254,19 @@ static void column_chunk(const Fold *f, const char *src, int64_t cols,
   const int64_t count = min_i64(FOLD_CHUNK, f->n - first);
   const int lanes = lanes_of(count);
   const int64_t step = cols * f->bytes;
-  int64_t i = 0;
+  if (f->gone == 1 && f->n <= FOLD_LANES && f->near != NULL &&
+      f->col_src == 1) {
+    f->near->few((int)count, cols, src, f->gone_src[0], room->by, r);
+    return;
+  }
   f->loops->start(lanes * cols, room->lanes);
-  if (f->flat) {
-    const int64_t rows = FOLD_LANES * cols;
-    src += first * cols * f->in_bytes;
-    for (; i + FOLD_LANES <= count; i += FOLD_LANES)
-      take(f, src + i * cols * f->in_bytes, rows, room, room->lanes);
-    take(f, src + i * cols * f->in_bytes, (count - i) * cols, room,
-         room->lanes);
+  if (f->gone == 1) {
+    take_even(f, src + first * f->gone_src[0] * f->in_bytes, cols, count, room);
   } else {
     Walk w;
     walk_start(&w, f->gone, f->gone_size, f->gone_src, first);
-    for (; i < count; i++, walk_next(&w))
-      take(f, src + w.offset * f->in_bytes, cols, room,
+    for (int64_t i = 0; i < count; i++, walk_next(&w))
+      take(f, src + w.offset * f->in_bytes, cols, 0, 1, room,
            room->lanes + i % FOLD_LANES * step);
   }
   for (int half = lanes / 2; half > 0; half /= 2)
@@ -271,7 +313,7 @@ static void take_by(const Fold *f, const Block *b, Room *room) {
  * values on the stack are those of the set bits of the chunks so far. */
 static void fold_block(const Fold *f, int64_t block, Room *room) {
   const Block b = block_at(f, block);
-  const int64_t step = LANES_ROOM / FOLD_LANES;
+  const int64_t step = room->step;
   char *top = room->partial; /* one past the stack */
   take_by(f, &b, room);
   for (int64_t chunk = 0; chunk < f->chunks; chunk++) {
@@ -286,20 +328,30 @@ static void fold_block(const Fold *f, int64_t block, Room *room) {
   f->store(b.cols, room->partial, b.dst, f->col_dst);
 }
 
+static void room_open(const Fold *f, int worker, Room *room) {
+  room->lanes = room->own_lanes;
+  room->partial = room->own_partial;
+  room->step = LANES_ROOM / FOLD_LANES;
+  if (!f->wide) return;
+  room->lanes = (char *)f->r->scratch + (int64_t)worker * WORKER_ROOM;
+  room->partial = room->lanes + WIDE_ROOM;
+  room->step = WIDE_ROOM / FOLD_LANES;
+}
+
 static void blocks_work(void *arg, int64_t job, int worker) {
   const Fold *f = arg;
   const int64_t first = job * f->per_job;
   const int64_t last = min_i64(first + f->per_job, f->blocks);
   Room room;
-  (void)worker;
+  room_open(f, worker, &room);
   for (int64_t i = first; i < last; i++) fold_block(f, i, &room);
 }
 
 /* ---- few blocks: chunks run apart ---- */
 
-/* scratch (blocks, chunks, width) */
+/* Behind the rooms of the workers: (blocks, chunks, width). */
 static char *partial_at(const Fold *f, int64_t block, int64_t chunk) {
-  return (char *)f->r->scratch +
+  return (char *)f->r->scratch + f->rooms +
          (block * f->chunks + chunk) * f->width * f->bytes;
 }
 
@@ -310,7 +362,7 @@ static void chunks_work(void *arg, int64_t job, int worker) {
   const int64_t last = min_i64(first + f->per_job, f->chunks);
   const Block b = block_at(f, block);
   Room room;
-  (void)worker;
+  room_open(f, worker, &room);
   take_by(f, &b, &room);
   for (int64_t i = first; i < last; i++)
     chunk_fold(f, b.src, b.cols, i, &room, partial_at(f, block, i));
@@ -327,15 +379,14 @@ static void meet_chunks(const Fold *f, int64_t block) {
 
 size_t cpu_reduce_room(Backend *b, const Reduce *r) {
   Fold f;
-  (void)b;
-  fold_open(&f, r);
-  if (!f.split) return 0;
-  return (size_t)(f.blocks * f.chunks * f.width * f.bytes);
+  fold_open(&f, b, r);
+  const int64_t partials = f.blocks * f.chunks * f.width * f.bytes;
+  return (size_t)(f.rooms + (f.split ? partials : 0));
 }
 
 bool reduce_run(Backend *b, const Reduce *r, int level) {
   Fold f;
-  fold_open(&f, r);
+  fold_open(&f, b, r);
   fold_loops(&f, levels[level]);
   if (!f.split) return pool_run(b->pool, f.jobs, blocks_work, &f);
   if (!pool_run(b->pool, f.jobs, chunks_work, &f)) return false;
@@ -360,7 +411,7 @@ typedef struct Search {
 } Search;
 
 static bool lies_flat(const Fold *f) {
-  return f->direct && f->gone == 1 && f->gone_src[0] == 1;
+  return f->near != NULL && f->gone == 1 && f->gone_src[0] == 1;
 }
 
 /* The elements of a chunk as numbers of the compute type. */
@@ -453,8 +504,8 @@ static bool search_long(Backend *b, const Search *s, int64_t block) {
 static void search_columns(const Search *s, const Block *b, Room *room,
                            int64_t *place) {
   const Fold *f = &s->f;
-  const bool direct = f->direct && f->col_src == 1;
-  void *best = room->lanes;
+  const bool direct = f->near != NULL && f->col_src == 1;
+  void *best = room->own_lanes;
   Walk w;
   walk_start(&w, f->gone, f->gone_size, f->gone_src, 0);
   f->load(b->cols, b->src, f->col_src, best);
@@ -490,7 +541,7 @@ bool arg_extreme_run(Backend *b, const ArgExtreme *a, int level) {
   s.r.compute = dtype_compute(a->at.in);
   s.r.fold = a->greatest ? FOLD_amax : FOLD_amin;
   s.r.out = s.r.compute; /* of the loops; places are stored here */
-  fold_open(&s.f, &s.r);
+  fold_open(&s.f, b, &s.r);
   fold_loops(&s.f, levels[level]);
   s.f.out_bytes = 8;
   const int type = reduce_type(s.r.compute);

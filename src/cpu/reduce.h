@@ -8,6 +8,8 @@
 
 #include "device/backend.h"
 
+enum { FOLD_ROWS = 4 }; /* elements of a lane that are met in one pass */
+
 enum { TYPE_F32, TYPE_F64, TYPE_I32, TYPE_I64, REDUCE_TYPES };
 
 INLINE int reduce_type(Dtype compute) {
@@ -25,8 +27,13 @@ typedef struct FoldLoops {
   void (*start)(int64_t n, void *r); /* r[i] = the start value */
   /* *r = the fold of one chunk, 1 <= n <= FOLD_CHUNK neighbours; BY is *by */
   void (*run)(int64_t n, const void *x, const void *by, void *r);
-  /* r[i] = step(r[i], x[i]) of elements, with by[i], and of partial values */
-  void (*into)(int64_t n, const void *x, const void *by, void *r);
+  /* Of elements, with BY by[i]: r[i] = step(.. step(r[i], x[i]) ..,
+   * x[i + (rows - 1) stride]), rows <= FOLD_ROWS; `few`: r[i] = the fold of
+   * those, rows <= FOLD_LANES.  Of partial values: r[i] = step(r[i], x[i]). */
+  void (*into)(int64_t n, const void *x, int64_t stride, int rows,
+               const void *by, void *r);
+  void (*few)(int rows, int64_t n, const void *x, int64_t stride,
+              const void *by, void *r);
   void (*meet)(int64_t n, const void *x, void *r);
 } FoldLoops;
 
@@ -37,6 +44,7 @@ typedef void ReduceStore(int64_t n, const void *from, char *dst,
 
 typedef struct ReduceLevel {
   FoldLoops fold[REDUCE_TYPES][FOLD_COUNT];
+  FoldLoops wide[FOLD_COUNT]; /* elements f32, the rest f64 */
   /* NULL: floats are not folded as integers, nor stored as such */
   ReduceLoad *load[REDUCE_TYPES][DTYPE_COUNT];
   ReduceStore *store[REDUCE_TYPES][DTYPE_COUNT];

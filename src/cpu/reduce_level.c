@@ -36,6 +36,9 @@ INLINE float float_to_odd(double x) {
 #define HIGHEST INFINITY
 #define TO_F16(x) f32_to_f16(x)
 #define TO_BF16(x) f32_to_bf16(x)
+#define E T
+#include "cpu/reduce_fold.h"
+#undef E
 #include "cpu/reduce_type.h"
 #undef T
 #undef FN
@@ -50,7 +53,16 @@ INLINE float float_to_odd(double x) {
 #define HIGHEST ((double)INFINITY)
 #define TO_F16(x) f32_to_f16(float_to_odd(x))
 #define TO_BF16(x) f32_to_bf16(float_to_odd(x))
+#define E T
+#include "cpu/reduce_fold.h"
+#undef E
 #include "cpu/reduce_type.h"
+#undef FN
+
+#define FN(name) name##_wide
+#define E float
+#include "cpu/reduce_fold.h"
+#undef E
 #undef T
 #undef FN
 #undef LOWEST
@@ -64,6 +76,9 @@ INLINE float float_to_odd(double x) {
 #define FN(name) name##_i32
 #define LOWEST INT32_MIN
 #define HIGHEST INT32_MAX
+#define E T
+#include "cpu/reduce_fold.h"
+#undef E
 #include "cpu/reduce_type.h"
 #undef T
 #undef UWHOLE
@@ -76,6 +91,9 @@ INLINE float float_to_odd(double x) {
 #define FN(name) name##_i64
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
+#define E T
+#include "cpu/reduce_fold.h"
+#undef E
 #include "cpu/reduce_type.h"
 #undef T
 #undef FN
@@ -84,7 +102,8 @@ INLINE float float_to_odd(double x) {
 
 #define LOOPS(name, type)                                             \
   [FOLD_##name] = {loop_start_##name##_##type, loop_run_##name##_##type, \
-                   loop_into_##name##_##type, loop_meet_##name##_##type},
+                   loop_into_##name##_##type, loop_few_##name##_##type, \
+                   loop_meet_##name##_##type},
 #define WHOLE_CASTS(f, type)                                      \
   [DTYPE_BOOL] = f##_bool_##type, [DTYPE_U8] = f##_u8_##type,     \
   [DTYPE_I8] = f##_i8_##type, [DTYPE_I16] = f##_i16_##type,       \
@@ -114,6 +133,10 @@ const ReduceLevel TABLE(LEVEL) = {
 #define FOLD(name, ...) LOOPS(name, i64)
 #include "rows/fold.def"
              }},
+    .wide = {
+#define FOLD(name, ...) LOOPS(name, wide)
+#include "rows/fold.def"
+    },
     .load = {[TYPE_F32] = {WHOLE_CASTS(load, f32), REAL_CASTS(load, f32)},
              [TYPE_F64] = {WHOLE_CASTS(load, f64), REAL_CASTS(load, f64)},
              [TYPE_I32] = {WHOLE_CASTS(load, i32)},
