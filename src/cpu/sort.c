@@ -29,7 +29,7 @@ enum {
   SLACK = 256,            /* held beyond 2k, so that small k rarely meet it */
   JOB_ELEMENTS = 1 << 15, /* in lines of one job */
   LONG = 1 << 17,         /* a line that is worth cutting */
-  CHUNK = 1 << 15,        /* at least so many elements; and in items half L2 */
+  CHUNK = 1 << 15,        /* elements, at least: 256 KiB of items are in L2 */
   MOST_CHUNKS = 64
 };
 
@@ -70,7 +70,8 @@ typedef struct WideItem {
 #define MAKE(k, i) ((WideItem){k, i})
 #define KEY(item) ((item).key)
 #define AT(item) ((item).at)
-#define BEFORE(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).at < (b).at))
+#define BEFORE(a, b) \
+  ((a).key < (b).key || ((a).key == (b).key && (a).at < (b).at))
 #include "cpu/sort_type.h"
 #undef ITEM
 #undef FN
@@ -252,11 +253,11 @@ static int64_t first_of(const Sorting *j, int64_t n, const char *items) {
 /* Results [first, first + n) of a line, from as many items. */
 static void store(const Sorting *j, const Line *l, int64_t first, int64_t n,
                   const char *items) {
-  static const int8_t log[] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3};
+  static const int8_t width[] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3};
   const Sort *s = j->s;
   const int64_t at = first * s->dst_step;
   if (l->values != NULL)
-    j->loops->values[log[j->bytes]](n, items, l->src, s->src_step,
+    j->loops->values[width[j->bytes]](n, items, l->src, s->src_step,
                                     l->values + at * j->bytes, s->dst_step);
   if (l->places != NULL)
     j->loops->places(n, items, s->base,

@@ -14,8 +14,10 @@
                                void *to) {                                  \
     const U *x = (const U *)(const void *)from;                             \
     ITEM *item = to;                                                        \
-    for (int64_t i = 0; i < n; i++)                                         \
-      item[i] = MAKE((U)(key(x[i * step]) ^ (U)turn) >> shift, at + i);     \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      const uint64_t bits = (U)(key(x[i * step]) ^ (U)turn);                \
+      item[i] = MAKE(bits >> shift, at + i);                                \
+    }                                                                       \
   }
 KEYED_DTYPES(KEYED)
 #undef KEYED

@@ -173,7 +173,7 @@ static Status spread_nan(Context *c, Tensor *x, int dim, Tensor *y,
 /* *r = sorted lines read at q, which stands for dim. */
 static Status read_lines(Context *c, Tensor *x, int dim, const Tensor *q,
                          Between between, Tensor **r) {
-  Spots p = {NULL};
+  Spots p = {.low = NULL};
   Tensor *low = NULL, *y = NULL, *wide = NULL;
   Status s = spots_open(c, x, dim, q, between, &p);
   if (s == OK) s = read_at(c, x, dim, p.low, &low);
