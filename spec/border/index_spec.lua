@@ -63,6 +63,27 @@ describe("the table of API.md:", function()
     end)
   end
 
+  it("x[2][3] is a view as x[{2, 3}] is", function()
+    local y = x[2][3]
+    assert.is_true(y.shape == {6} and y:shares(x) and y:is_view())
+    same(x[{2, 3}]:tolist(), y)
+    assert.equal(234.0, x(2, 3, 4))
+  end)
+
+  it("assigns to the places that it reads, and to no other", function()
+    for _, list in ipairs{views, copies} do
+      for k, case in ipairs(list) do
+        local y = x:clone()
+        y[case[1]] = -1
+        local places = ts.arange(120):reshape(4, 5, 6)[case[1]]
+        assert.is_true(y[case[1]]:eq(-1):all()(), "case " .. k)
+        assert.equal(places:numel(), y:lt(0):sum():item(), "case " .. k)
+        local untouched = y:gt(0)
+        assert.is_true(y[untouched]:equal(x[untouched]))
+      end
+    end
+  end)
+
   it("the errors", function()
     local function at(key) return function() return x[key] end end
     raises("mask", "index: mask {4} does not match dim 2 of {4,5,6}, size 5", at{2, r})
