@@ -230,6 +230,23 @@ local rows = {
     return { draw({ 9 }, 0, 1), 200000,
       { replacement = true, generator = ts.generator(3) } }
   end,
+  grid_sample = function()
+    return { r(2, 9, 40, 50), draw({ 2, 60, 70, 2 }, -1.2, 1.2) }
+  end,
+  grid_sample_add = function()
+    return { r(2, 9, 60, 70), draw({ 2, 60, 70, 2 }, -1.2, 1.2),
+      { 2, 9, 40, 50 } }
+  end,
+  interpolate = function()
+    return { r(2, 9, 40, 50), { size = { 90, 70 }, mode = "cubic" } }
+  end,
+  interpolate_add = function()
+    return { r(2, 9, 90, 70), { 2, 9, 40, 50 }, { mode = "linear" } }
+  end,
+  affine_grid = function() return { r(2, 2, 3), { 2, 1, 200, 300 } } end,
+  attention = function()
+    return { r(2, 100, 32), r(2, 90, 32), r(2, 90, 16), { causal = true } }
+  end,
   sgd_update = function()
     return { r(300, 700), r(300, 700), r(300, 700), 0.1, { momentum = 0.9 } }
   end,

@@ -433,9 +433,17 @@ static void read_value(lua_State *L, int index, const OpRow *row,
     }
     read_table(L, index, p, arg);
     break;
+  case PARAM_SHAPE_TABLE:
+    if (p->need != OPTION || lua_type(L, index) != LUA_TNUMBER) {
+      read_table(L, index, p, arg);
+      break;
+    }
+    arg->sizes[0] = read_size(L, index, false, p->name);
+    arg->kind = ARG_SIZES;
+    arg->count = 1;
+    break;
   case PARAM_DIMS:
   case PARAM_SHAPE:
-  case PARAM_SHAPE_TABLE:
     read_table(L, index, p, arg);
     break;
   case PARAM_PAIR:

@@ -37,6 +37,9 @@
   SLOT(size_t, conv_room, const Conv2d *)                     \
   SLOT(bool, conv, const Conv2d *)                            \
   SLOT(bool, max_pool, const Pool2d *)                        \
+  SLOT(bool, sample, const Sample *)                          \
+  SLOT(bool, sample_add, const Sample *)                      \
+  SLOT(bool, resample, const Resample *)                      \
   SLOT(bool, softmax, const Softmax *)                        \
   SLOT(bool, softmax_pull, const Softmax *)                   \
   SLOT(bool, logsumexp, const LogSumExp *)                    \

@@ -288,6 +288,37 @@ typedef struct Pool2d {
   char *y, *at;
 } Pool2d;
 
+/* ---- images between pixels: sample.c, sample.cu; f32 or f64, contiguous ----
+ */
+
+/* y (batch, channels, points) reads x (batch, channels, size) at the places of
+ * grid (batch, points, axes): rows/taps.h.  The grid's coordinate 0 belongs to
+ * the last axis of x.  order: how often the weights are differentiated along
+ * each coordinate.
+ *   sample      y = sum over taps of weight x
+ *   sample_add  x = the transpose: zeros, and weight y added at the taps */
+typedef struct Sample {
+  Dtype dtype;
+  int taps, outside; /* of rows/taps.h */
+  bool corners;
+  int axes, order[3];
+  int64_t batch, channels, points;
+  int64_t size[3], area; /* area: their product */
+  const char *grid;
+  char *x, *y;
+} Sample;
+
+/* y (outer, rows, inner) = for each row the sum over e in begin[row] ..
+ * begin[row + 1] of weight[e] x (outer, source[e], inner): a sparse matrix
+ * along one axis of x (outer, size, inner).  begin (rows + 1) and source are
+ * i64, weight is of the dtype. */
+typedef struct Resample {
+  Dtype dtype;
+  int64_t outer, size, rows, inner;
+  const char *begin, *source, *weight, *x;
+  char *y;
+} Resample;
+
 /* ---- rows of numbers: rows.c, rows.cu; f32 or f64, contiguous (rows, n),
  *      n >= 1.  Sums in the order of rows/fold.def ---- */
 
@@ -468,6 +499,10 @@ struct Backend {
   size_t (*conv_room)(Backend *b, const Conv2d *c);
   bool (*conv)(Backend *b, const Conv2d *c);
   bool (*max_pool)(Backend *b, const Pool2d *p);
+
+  bool (*sample)(Backend *b, const Sample *s);
+  bool (*sample_add)(Backend *b, const Sample *s);
+  bool (*resample)(Backend *b, const Resample *s);
 
   bool (*softmax)(Backend *b, const Softmax *s);
   bool (*softmax_pull)(Backend *b, const Softmax *s);

@@ -17,6 +17,7 @@
 #include "grad/rules_scatter.h"
 #include "grad/rules_reduction.h"
 #include "grad/rules_scan.h"
+#include "grad/rules_sample.h"
 #include "grad/slopes.h"
 #include "grad/transpose.h"
 #include "ops/pointwise.h"

@@ -141,3 +141,12 @@
 #define EIGVALSH_PUSH(tx) eigvalsh_push(tape, tx)
 #define PINV_BACK(g) pinv_back(tape, g)
 #define PINV_PUSH(tx) pinv_push(tape, tx)
+
+#define GRID_SAMPLE_X(g) grid_sample_x(tape, g)
+#define GRID_SAMPLE_GRID(g) grid_sample_grid(tape, g)
+#define GRID_SAMPLE_PUSH(tx, ty) grid_sample_push(tape, tx, ty)
+#define SAMPLE_ADD_G(g) sample_add_g(tape, g)
+#define SAMPLE_ADD_GRID(g) sample_add_grid(tape, g)
+#define SAMPLE_ADD_PUSH(tx, ty) sample_add_push(tape, tx, ty)
+#define INTERPOLATE_BACK(g) interpolate_back(tape, g)
+#define INTERPOLATE_ADD_BACK(g) interpolate_add_back(tape, g)

@@ -32,6 +32,7 @@
  *     O_PAIR(name, k)    one whole number, or a table of two
  *     O_NAMES(name)      the table of options itself: whole numbers by any
  *                        names, as the text "p=2 h=3 "
+ *     O_SIZES(name)      sizes in a table, or one number
  *     O_DIM(name, k)     one axis; k counts from 0
  *     O_POSITION(name)   a place along an axis; none when left out
  *     O_CHOICE(name, "first|second")   the first is the default
@@ -75,6 +76,7 @@
 #define O_INTEGER(name, value) {#name, PARAM_INTEGER, OPTION, value, NULL}
 #define O_V(name, value) {#name, PARAM_VALUE, OPTION, value, NULL}
 #define O_PAIR(name, value) {#name, PARAM_PAIR, OPTION, value, NULL}
+#define O_SIZES(name) {#name, PARAM_SHAPE_TABLE, OPTION, 0, NULL}
 #define O_CHOICE(name, words) {#name, PARAM_CHOICE, OPTION, 0, words}
 #define O_TENSOR(name) {#name, PARAM_TENSOR, OPTION, 0, NULL}
 #define O_DTYPE {"dtype", PARAM_DTYPE, OPTION, 0, NULL}

@@ -34,6 +34,7 @@
 #undef O_POSITION
 #undef O_V
 #undef O_PAIR
+#undef O_SIZES
 #undef O_CHOICE
 #undef O_TENSOR
 #undef O_DTYPE
