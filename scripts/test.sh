@@ -66,7 +66,7 @@ if [ "$mode" = one ]; then
 fi
 
 TENSUS_CHECK=$mode
-case $mode in full) LIMIT=600 ;; fast) LIMIT=60 ;; *)
+case $mode in full) LIMIT=600 ;; fast) LIMIT=180 ;; *)
   echo "usage: scripts/test.sh full|fast [WORD]" >&2
   exit 2
   ;;

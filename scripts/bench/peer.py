@@ -52,6 +52,46 @@ def numpy_rows():
          best(lambda: np.maximum(np.tanh(x * y + x) - y, 0) * 0.5) * 1e6)
 
 
+def numpy_order():
+    import numpy as np
+
+    x = np.random.randn(1000000).astype(np.float32)
+    z = np.random.randn(1000, 1000).astype(np.float32)
+    i = np.random.randint(0, 1000000, 1000000)
+    work = {
+        "sort of 1 M f32": lambda: np.sort(x, kind="stable"),
+        "sort of 1000 rows of 1000": lambda: np.sort(z, kind="stable"),
+        "topk 10 of 1 M": lambda: np.partition(x, 999990),
+        "cumsum of 1 M": lambda: np.cumsum(x),
+        "cumsum of 1000 rows of 1000": lambda: np.cumsum(z, 1),
+        "cumsum down 1000 rows of 1000": lambda: np.cumsum(z, 0),
+        "gather of 1 M": lambda: x[i],
+        "masked_select of 1 M": lambda: x[x > 0],
+        "quantile of 1 M": lambda: np.quantile(x, 0.3),
+    }
+    for name, f in work.items():
+        show("numpy", name, best(f) * 1e6)
+
+
+def torch_order(torch):
+    x, z = torch.randn(1000000), torch.randn(1000, 1000)
+    i = torch.randint(0, 1000000, (1000000,))
+    work = {
+        "sort of 1 M f32": lambda: torch.sort(x, stable=True),
+        "sort of 1000 rows of 1000": lambda: torch.sort(z, stable=True),
+        "topk 10 of 1 M": lambda: torch.topk(x, 10),
+        "topk 10 of 1000 rows of 1000": lambda: torch.topk(z, 10),
+        "cumsum of 1 M": lambda: torch.cumsum(x, 0),
+        "cumsum of 1000 rows of 1000": lambda: torch.cumsum(z, 1),
+        "cumsum down 1000 rows of 1000": lambda: torch.cumsum(z, 0),
+        "gather of 1 M": lambda: torch.gather(x, 0, i),
+        "masked_select of 1 M": lambda: torch.masked_select(x, x > 0),
+        "quantile of 1 M": lambda: torch.quantile(x, 0.3),
+    }
+    for name, f in work.items():
+        show("torch", name, best(f) * 1e6)
+
+
 def torch_steps(torch):
     from torch import nn
 
@@ -103,12 +143,13 @@ def torch_rows():
         show("torch", f"sum of columns {n}", best(lambda: x.sum(0)) * 1e6)
     torch.set_num_threads(2)
     torch_steps(torch)
+    torch_order(torch)
     x, y = torch.rand(1000000), torch.rand(1000000)
     show("torch", "chain of six ops, 1 M",
          best(lambda: ((x * y + x).tanh() - y).relu() * 0.5) * 1e6)
 
 
-for rows in (numpy_rows, torch_rows):
+for rows in (numpy_rows, numpy_order, torch_rows):
     try:
         rows()
     except ImportError:
