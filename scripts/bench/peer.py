@@ -46,6 +46,17 @@ def numpy_rows():
         show("numpy", f"sum {n}", best(lambda: x.sum()) * 1e6)
         show("numpy", f"sum of rows {n}", best(lambda: x.sum(1)) * 1e6)
         show("numpy", f"sum of columns {n}", best(lambda: x.sum(0)) * 1e6)
+    for batch, n in ((1, 512), (1000, 8)):
+        b = np.random.randn(batch, n, n)
+        a = b + n * np.eye(n)
+        spd = a @ a.swapaxes(1, 2)
+        for name, f in (
+                ("solve", lambda: np.linalg.solve(a, b)),
+                ("cholesky", lambda: np.linalg.cholesky(spd)),
+                ("qr", lambda: np.linalg.qr(b)),
+                ("svd", lambda: np.linalg.svd(b, full_matrices=False)),
+                ("eigh", lambda: np.linalg.eigh(spd))):
+            show("numpy", f"{name} {batch} x {n} x {n} f64", best(f) * 1e3)
     x = np.random.rand(1000000).astype(np.float32)
     y = np.random.rand(1000000).astype(np.float32)
     show("numpy", "chain of six ops, 1 M",

@@ -106,6 +106,29 @@ function rows.gemm()
   end
 end
 
+function rows.linalg()
+  ts.set_num_threads(2)
+  local L = ts.linalg
+  for _, size in ipairs { { 1, 512, 512 }, { 1000, 8, 8 } } do
+    local n = size[3]
+    local one = ts.eye(n, { dtype = "f64" })
+    local b = ts.randn(size, { dtype = "f64" })
+    local a = b + n * one
+    local spd = a:matmul(a:transpose(2, 3))
+    local work = {
+      { "solve", function() local _ = L.solve(a, b) end },
+      { "cholesky", function() local _ = L.cholesky(spd) end },
+      { "qr", function() local _ = L.qr(b) end },
+      { "svd", function() local _ = L.svd(b) end },
+      { "eigh", function() local _ = L.eigh(spd) end },
+    }
+    for _, call in ipairs(work) do
+      report(("%s %d x %d x %d f64"):format(call[1], table.unpack(size)),
+        best(call[2]) * 1e3, "ms")
+    end
+  end
+end
+
 function rows.rows()
   ts.set_num_threads(1)
   for _, n in ipairs { 1024, 2048 } do
@@ -322,7 +345,7 @@ local function print_json()
 end
 
 local wanted = #arg > 0 and arg or
-  { "start", "small", "gemm", "rows", "einsum", "bandwidth", "order", "steps",
+  { "start", "small", "gemm", "linalg", "rows", "einsum", "bandwidth", "order", "steps",
     "memory", "collector", "demo" }
 for _, name in ipairs(wanted) do
   if not rows[name] then

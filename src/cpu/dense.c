@@ -71,12 +71,14 @@ typedef struct Work {
   bool is_small;
 } Work;
 
-/* Iterations would take long, or break only roundoff, in so small a matrix. */
+/* Direct methods with few right-hand sides: of eight rows and as many sides on,
+ * the library is faster again (an LU of 8 rows 0.3 us against 0.5, with 8 sides
+ * 0.9 against 0.8). */
 static bool is_tiny(const Dense *d) {
   const bool is_direct = d->what == DENSE_LU || d->what == DENSE_SOLVE ||
                          d->what == DENSE_CHOLESKY ||
                          d->what == DENSE_TRIANGULAR || d->what == DENSE_QR;
-  return is_direct && max_i64(d->m, d->n) <= TINY;
+  return is_direct && max_i64(d->m, d->n) <= TINY && d->n * d->k <= 2 * TINY;
 }
 
 static Work work_of(const Dense *d) {

@@ -100,6 +100,21 @@ Status check_rank(Context *c, const char *name, const Tensor *x, int least,
               SHAPE_ARG(&x->shape), least, most);
 }
 
+Status check_matrix(Context *c, const char *name, const Tensor *x) {
+  return check_rank(c, name, x, 2, MAX_RANK);
+}
+
+Status check_square(Context *c, const char *name, const Tensor *x) {
+  const Status s = check_matrix(c, name, x);
+  if (s != OK) return s;
+  const int rank = x->shape.rank;
+  const int64_t *size = x->shape.size + rank - 2;
+  if (size[0] == size[1]) return OK;
+  return fail(c, E_SHAPE, "%A %S is not square: dim %P is %I, dim %P is %I",
+              name, SHAPE_ARG(&x->shape), (int64_t)(rank - 2), size[0],
+              (int64_t)(rank - 1), size[1]);
+}
+
 Status check_done(Context *c, bool done) {
   return LIKELY(done) ? OK : fail(c, E_INTERRUPTED, "interrupted");
 }

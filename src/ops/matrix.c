@@ -11,20 +11,6 @@
 #include "ops/run.h"
 #include "ops/steps.h"
 
-static Status check_matrix(Context *c, const Tensor *x) {
-  return check_rank(c, "self", x, 2, MAX_RANK);
-}
-
-static Status check_square(Context *c, const Tensor *x) {
-  const Status s = check_matrix(c, x);
-  const int rank = x->shape.rank;
-  const int64_t *size = x->shape.size + rank - 2;
-  if (s != OK || size[0] == size[1]) return s;
-  return fail(c, E_SHAPE, "%A %S is not square: dim %P is %I, dim %P is %I",
-              "self", SHAPE_ARG(&x->shape), (int64_t)(rank - 2), size[0],
-              (int64_t)(rank - 1), size[1]);
-}
-
 /* max(m, n) units of the dtype that x computes in. */
 static double roundoff(const Tensor *x) {
   const int64_t *size = x->shape.size + x->shape.rank - 2;
@@ -94,7 +80,7 @@ Status run_cholesky_solve(Context *c, Args *a, Tensor **r) {
   Tensor *y = a->at[0].tensor, *factor = a->at[1].tensor;
   const bool upper = args_integer(OP_cholesky_solve, a, 2) != 0;
   Status s = check_rank(c, "factor", factor, 2, MAX_RANK);
-  if (s == OK) s = check_matrix(c, y);
+  if (s == OK) s = check_matrix(c, "self", y);
   if (s == OK) s = check_same_dtype(c, "self", y, "factor", factor);
   if (s != OK) return s;
   Steps t = steps_open(c);
@@ -108,7 +94,7 @@ Status run_cholesky_solve(Context *c, Args *a, Tensor **r) {
 
 Status run_lstsq(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *y = a->at[1].tensor;
-  Status s = check_matrix(c, x);
+  Status s = check_matrix(c, "self", x);
   if (s == OK) s = check_same_device(c, "self", x, "other", y);
   if (s == OK) s = check_same_dtype(c, "self", x, "other", y);
   if (s == OK) s = check_rank(c, "other", y, 1, MAX_RANK);
@@ -162,7 +148,7 @@ static Status zeros_turned(Context *c, const Tensor *x, Tensor **r) {
 
 Status run_pinv(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor, *wide = NULL, *y = NULL;
-  Status s = check_matrix(c, x);
+  Status s = check_matrix(c, "self", x);
   if (s != OK) return s;
   double rcond = args_number(OP_pinv, a, 1);
   if (isnan(rcond)) rcond = roundoff(x);
@@ -205,7 +191,7 @@ static Status identity_like(Context *c, const Tensor *x, Tensor **r) {
 Status run_matrix_power(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
   const int64_t n = a->at[1].integer;
-  const Status s = check_square(c, x);
+  const Status s = check_square(c, "self", x);
   if (s != OK) return s;
   if (n == 0) return identity_like(c, x, &r[0]);
   uint64_t size = n < 0 ? 0 - (uint64_t)n : (uint64_t)n, bit = 1;
@@ -326,7 +312,7 @@ static Tensor *exponential(Steps *t, Tensor *x) {
 
 Status run_matrix_exp(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
-  const Status s = check_square(c, x);
+  const Status s = check_square(c, "self", x);
   if (s != OK) return s;
   if (x->count == 0) return op_unary(c, OP_clone, x, &r[0]);
   Steps t = steps_open(c);
@@ -368,7 +354,7 @@ static Tensor *drop_axes(Steps *t, Tensor *x) {
 
 Status run_matrix_norm(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
-  const Status s = check_matrix(c, x);
+  const Status s = check_matrix(c, "self", x);
   if (s != OK) return s;
   Steps t = steps_open(c);
   Tensor *y =
@@ -387,7 +373,7 @@ Status run_cond(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
   const int kind = kinds[args_integer(OP_cond, a, 1)];
   const bool is_ratio = kind == TWO || kind == MINUS_TWO;
-  const Status s = is_ratio ? check_matrix(c, x) : check_square(c, x);
+  const Status s = is_ratio ? check_matrix(c, "self", x) : check_square(c, "self", x);
   if (s != OK) return s;
   Steps t = steps_open(c);
   Tensor *wide = widen(&t, x), *y;
@@ -408,7 +394,7 @@ Status run_cond(Context *c, Args *a, Tensor **r) {
 Status run_matrix_rank(Context *c, Args *a, Tensor **r) {
   Tensor *x = a->at[0].tensor;
   const double tol = args_number(OP_matrix_rank, a, 1);
-  const Status s = check_matrix(c, x);
+  const Status s = check_matrix(c, "self", x);
   if (s != OK) return s;
   Steps t = steps_open(c);
   Tensor *values = part(&t, OP_svdvals, widen(&t, x), 0), *above;

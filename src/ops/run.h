@@ -84,6 +84,10 @@ Status check_same_shape(Context *c, const char *xname, const Tensor *x,
 Status check_rank(Context *c, const char *name, const Tensor *x, int least,
                   int most);
 
+/* Matrices: two axes, perhaps batches in front; and as many rows as columns. */
+Status check_matrix(Context *c, const char *name, const Tensor *x);
+Status check_square(Context *c, const char *name, const Tensor *x);
+
 /* A slot came back: OK, or E_INTERRUPTED. */
 Status check_done(Context *c, bool done);
 
