@@ -509,22 +509,6 @@ local rows = {
       case({ d { 2, 6 }, { 6 }, nil, d { 6 }, n = 4 }, { eps = 0.1 }),
     }
   end,
-  cross_entropy = function(d)
-    return {
-      case { d { 3, 4 }, labels { 1, 4, 2 } },
-      case({ d { 3, 4 }, labels { 1, -100, 2 } }, { reduction = "sum" }),
-      case({ d { 3, 4 }, labels { 3, 3, 2 } },
-        { reduction = "none", ignore_index = 3 }),
-      case { d { 4 }, array.new({}, { 2 }, "i64") },
-    }
-  end,
-  mse_loss = function(d)
-    return {
-      case { d { 2, 3 }, d { 2, 3 } },
-      case({ d { 4 }, d { 4 } }, { reduction = "sum" }),
-      case({ d { 2, 3 }, d { 2, 3 } }, { reduction = "none" }),
-    }
-  end,
   detach = likes,
   one_hot = function(d)
     return {
@@ -616,7 +600,7 @@ local tools = {
   products = products, diagonals = diagonals,
 }
 for _, topic in ipairs {
-  "elementwise", "reduction", "order", "position", "layout", "algebra", "linalg", "layer",
+  "elementwise", "loss", "reduction", "order", "position", "layout", "algebra", "linalg", "layer",
   "sample", "random",
 } do
   for name, make in pairs(require("spec.support.cases." .. topic)(tools)) do

@@ -42,6 +42,11 @@ local function symmetric()
   return { x + x:transpose(2, 3) }
 end
 
+local function two() return { r(300, 700), r(300, 700) } end
+local function fractions()
+  return { draw({ 300, 700 }, 0.1, 0.9), draw({ 300, 700 }, 0.1, 0.9) }
+end
+
 local rows = {
   nan_to_num = total,
   addcmul = function()
@@ -173,7 +178,9 @@ local rows = {
   softmax = reduction, log_softmax = reduction,
   layer_norm = function() return { r(300, 700), { 700 }, r(700), r(700) } end,
   cross_entropy = function() return { r(300, 700), positions(700, 300) } end,
-  mse_loss = function() return { r(300, 700), r(300, 700) } end,
+  nll_loss = function() return { r(300, 700), positions(700, 300) } end,
+  mse_loss = two, l1_loss = two, huber_loss = two, smooth_l1_loss = two,
+  bce_with_logits = two, kl_div = fractions, bce_loss = fractions,
   one_hot = function() return { positions(40, 5000), 40 } end,
   gelu = total,
   fill = function() return { r(300, 700), 1.5 } end,

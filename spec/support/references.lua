@@ -14,6 +14,7 @@ local others = {}
 for _, rows in ipairs {
   reduce.rows, view,
   require "spec.support.references.elementwise",
+  require "spec.support.references.loss",
   require "spec.support.references.product",
   require "spec.support.references.rows",
   (require "spec.support.references.create"),

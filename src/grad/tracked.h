@@ -38,6 +38,7 @@
 #define ERF(a) tape_unary(tape, OP_erf, a)
 #define ERFC(a) tape_unary(tape, OP_erfc, a)
 #define SIGMOID(a) tape_unary(tape, OP_sigmoid, a)
+#define LOGSIGMOID(a) tape_unary(tape, OP_logsigmoid, a)
 #define SOFTPLUS(a) tape_unary(tape, OP_softplus, a)
 #define SINC_SLOPE(a, b) tape_binary(tape, OP_sinc_slope, a, b)
 #define DIGAMMA(a) tape_unary(tape, OP_digamma, a)

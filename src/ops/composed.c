@@ -159,21 +159,3 @@ Status run_outer(Context *c, Args *a, Tensor **r) {
   tensor_release(c, column);
   return s;
 }
-
-/* ---- losses ---- */
-
-Status run_mse_loss(Context *c, Args *a, Tensor **r) {
-  Tensor *x = a->at[0].tensor, *y = a->at[1].tensor;
-  Tensor *difference = NULL, *square = NULL;
-  const int64_t how = args_integer(OP_mse_loss, a, 2);
-  Status s = check_same_shape(c, "self", x, "target", y);
-  if (s == OK) s = op_binary(c, OP_sub, x, y, &difference);
-  if (s == OK) s = op_unary(c, OP_square, difference, &square);
-  if (s == OK && how == 2)
-    r[0] = tensor_share(square);
-  else if (s == OK)
-    s = op_unary(c, how == 0 ? OP_mean : OP_sum, square, &r[0]);
-  tensor_release(c, difference);
-  tensor_release(c, square);
-  return s;
-}

@@ -315,7 +315,7 @@ static Status check_targets(Context *c, const Tensor *x, const Tensor *target) {
               SHAPE_ARG(&x->shape));
 }
 
-static Status check_labels(Context *c, const Tensor *labels, int64_t classes,
+Status check_labels(Context *c, const Tensor *labels, int64_t classes,
                            int64_t ignore) {
   if (labels->count == 0) return OK;
   Pick p = {.axes = 1, .size = {labels->count}, .index_stride = {1}};
@@ -365,11 +365,11 @@ static Status reduce_losses(Context *c, Tensor *losses, Tensor *labels,
   return s;
 }
 
-Status run_cross_entropy(Context *c, Args *a, Tensor **r) {
+Status run_cross_entropy_rows(Context *c, Args *a, Tensor **r) {
   Tensor *self = a->at[0].tensor, *target = a->at[1].tensor;
   Tensor *x = NULL, *labels = NULL, *losses = NULL, *lse = NULL, *loss = NULL;
-  const Reduction how = (Reduction)args_integer(OP_cross_entropy, a, 2);
-  const int64_t ignore = args_integer(OP_cross_entropy, a, 3);
+  const Reduction how = (Reduction)args_integer(OP_cross_entropy_rows, a, 2);
+  const int64_t ignore = args_integer(OP_cross_entropy_rows, a, 3);
   const Dtype dtype = dtype_compute(self->dtype);
   Device *d = tensor_device(self);
   const bool was = c->is_recording;

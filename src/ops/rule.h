@@ -1,8 +1,14 @@
-/* rule.h: the fused pulls of rule rows, for grad/; none is tracked. */
+/* rule.h: the fused pulls of rule rows, for grad/; none is tracked.  And what
+ * other losses ask of labels. */
 #ifndef TENSUS_OPS_RULE_H
 #define TENSUS_OPS_RULE_H
 
 #include "ops/ops.h"
+
+/* Labels (contiguous i64) in base .. base + classes - 1, or `ignore`.
+ * E_INDEX. */
+Status check_labels(Context *c, const Tensor *labels, int64_t classes,
+                    int64_t ignore);
 
 /* gx of softmax (or log_softmax) along `dim` of its result y. */
 Status rule_softmax_pull(Context *c, Tensor *y, Tensor *g, int dim, bool log,

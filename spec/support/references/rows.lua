@@ -1,4 +1,4 @@
---- What works on rows, losses, one_hot, dropout by its mask, gelu.
+--- What works on rows, one_hot, dropout by its mask, gelu.
 local array = require "spec.support.array"
 local pointwise = require "spec.support.references.pointwise"
 local reduce = require "spec.support.references.reduce"
@@ -47,38 +47,6 @@ local function layer_norm(args, options)
   return array.new(a.shape, data, a.dtype)
 end
 
-local function reduced(losses, options, count, shape, dtype)
-  if options.reduction == "none" then return array.new(shape, losses, dtype) end
-  local sum = 0.0
-  for _, loss in ipairs(losses) do sum = sum + loss end
-  if options.reduction == "sum" then return array.new({}, { sum }, dtype) end
-  return array.new({}, { sum / count }, dtype)
-end
-
-local function cross_entropy(args, options)
-  local a, target = args[1], args[2]
-  local classes = a.shape[#a.shape]
-  local losses, counted = {}, 0
-  for row, label in ipairs(target.data) do
-    if label == (options.ignore_index or -100) then
-      losses[row] = 0.0
-    else
-      local first = (row - 1) * classes + 1
-      local list = table.move(a.data, first, first + classes - 1, 1, {})
-      losses[row] = -log_softmax(list)[label]
-      counted = counted + 1
-    end
-  end
-  return reduced(losses, options, counted, target.shape, a.dtype)
-end
-
-local function mse_loss(args, options)
-  local a, target = args[1], args[2]
-  local losses = {}
-  for k, value in ipairs(a.data) do losses[k] = (value - target.data[k]) ^ 2 end
-  return reduced(losses, options, #losses, a.shape, a.dtype)
-end
-
 local function one_hot(args, options)
   local a, classes = args[1], args[2]
   local shape = array.copy(a.shape)
@@ -93,8 +61,6 @@ return {
   softmax = function(args) return along(args[1], args[2], softmax) end,
   log_softmax = function(args) return along(args[1], args[2], log_softmax) end,
   layer_norm = layer_norm,
-  cross_entropy = cross_entropy,
-  mse_loss = mse_loss,
   one_hot = one_hot,
   gelu = function(args, options)
     local name = options.approximate == "tanh" and "gelu_tanh" or "gelu_erf"
