@@ -1,4 +1,4 @@
-/* conv.cu: convolutions of images as products that are never written out.
+/* conv.cu: convolutions of images and volumes as products that are never written out.
  *
  *   VALUE      y (out, places)  = w (out, window)  x[window, place]
  *   TO_X       x (in, pixels)   = w (in, out taps) y[out tap, pixel]
@@ -15,23 +15,31 @@ template <typename T> struct Images {
   bool left_by_k, right_by_k;
   int64_t images, groups, in, out; /* in, out: channels of a group */
   int64_t pixels, places, taps;    /* size, result, kernel, multiplied */
-  int64_t height, width;           /* size */
-  int64_t result_height, result_width;
-  int64_t kernel_width;
-  int64_t stride[2], pad[2], dilation[2];
+  int64_t size[SPACE], result[SPACE], kernel[SPACE];
+  int64_t stride[SPACE], pad[SPACE], dilation[SPACE];
   T *x, *w, *y;
   const T *bias;
 
+  /* A number of a plane or volume as a place on each axis. */
+  static __device__ void unfold(int64_t i, const int64_t *sizes,
+                                int64_t *at) {
+    int64_t rest = i;
+    divide(i, sizes[ACROSS], &rest, &at[ACROSS]);
+    at[DEEP] = 0, at[DOWN] = rest;
+    if (sizes[DEEP] > 1) divide(rest, sizes[DOWN], &at[DEEP], &at[DOWN]);
+  }
+
   /* x of a channel, at a tap of a place; 0 in the padding. */
   __device__ T pixel(const T *plane, int64_t place, int64_t tap) const {
-    int64_t py, px, ty, tx;
-    divide(place, result_width, &py, &px);
-    divide(tap, kernel_width, &ty, &tx);
-    const int64_t row = py * stride[0] - pad[0] + ty * dilation[0];
-    const int64_t column = px * stride[1] - pad[1] + tx * dilation[1];
-    const bool within =
-        row >= 0 && row < height && column >= 0 && column < width;
-    return within ? plane[row * width + column] : T(0);
+    int64_t at[SPACE], of[SPACE], offset = 0;
+    unfold(place, result, at);
+    unfold(tap, kernel, of);
+    for (int a = 0; a < SPACE; a++) {
+      const int64_t i = at[a] * stride[a] - pad[a] + of[a] * dilation[a];
+      if (i < 0 || i >= size[a]) return T(0);
+      offset = offset * size[a] + i;
+    }
+    return plane[offset];
   }
 
   /* The place along one axis whose tap falls on `at`; -1 for none. */
@@ -79,16 +87,16 @@ template <typename T> struct ConvToX : Images<T> {
         ->w[((group * this->out + channel) * this->in + i) * this->taps + tap];
   }
   __device__ T right(int64_t b, int64_t p, int64_t j) const {
-    int64_t channel, tap, row, column, tap_row, tap_column;
+    int64_t channel, tap, at[SPACE], of[SPACE], offset = 0;
     this->divide(p, this->taps, &channel, &tap);
-    this->divide(j, this->width, &row, &column);
-    this->divide(tap, this->kernel_width, &tap_row, &tap_column);
-    const int64_t py = this->place_of(row, tap_row, 0, this->result_height);
-    const int64_t px =
-        this->place_of(column, tap_column, 1, this->result_width);
-    if (py < 0 || px < 0) return T(0);
-    return this->y[(b * this->out + channel) * this->places +
-                   py * this->result_width + px];
+    this->unfold(j, this->size, at);
+    this->unfold(tap, this->kernel, of);
+    for (int a = 0; a < SPACE; a++) {
+      const int64_t place = this->place_of(at[a], of[a], a, this->result[a]);
+      if (place < 0) return T(0);
+      offset = offset * this->result[a] + place;
+    }
+    return this->y[(b * this->out + channel) * this->places + offset];
   }
   __device__ void store(int64_t b, int64_t i, int64_t j, T v) const {
     this->x[(b * this->in + i) * this->pixels + j] = v;
@@ -129,26 +137,27 @@ POINTERS(ConvToX<double>)
 POINTERS(ConvToWeight<float>)
 POINTERS(ConvToWeight<double>)
 
-template <typename T> static void set_images(Images<T> *j, const Conv2d *c) {
+static int64_t volume_of(const int64_t *size) {
+  return size[DEEP] * size[DOWN] * size[ACROSS];
+}
+
+template <typename T> static void set_images(Images<T> *j, const Convolution *c) {
   j->images = c->batch, j->groups = c->groups;
   j->in = c->in / c->groups, j->out = c->out / c->groups;
-  j->pixels = c->size[0] * c->size[1];
-  j->places = c->result[0] * c->result[1];
-  j->taps = c->kernel[0] * c->kernel[1];
-  j->height = c->size[0], j->width = c->size[1];
-  j->result_height = c->result[0], j->result_width = c->result[1];
-  j->kernel_width = c->kernel[1];
-  for (int a = 0; a < 2; a++) {
-    j->stride[a] = c->stride[a];
-    j->pad[a] = c->pad[a];
-    j->dilation[a] = c->dilation[a];
+  j->pixels = volume_of(c->size);
+  j->places = volume_of(c->result);
+  j->taps = volume_of(c->kernel);
+  for (int a = 0; a < SPACE; a++) {
+    j->size[a] = c->size[a], j->result[a] = c->result[a];
+    j->kernel[a] = c->kernel[a], j->stride[a] = c->stride[a];
+    j->pad[a] = c->pad[a], j->dilation[a] = c->dilation[a];
   }
   j->x = (T *)(void *)c->x, j->w = (T *)(void *)c->w;
   j->y = (T *)(void *)c->y;
   j->bias = (const T *)(const void *)c->bias;
 }
 
-template <typename T> static Images<T> images_of(const Conv2d *c) {
+template <typename T> static Images<T> images_of(const Convolution *c) {
   Images<T> j;
   set_images(&j, c);
   j.batch = c->what == CONV_TO_WEIGHT ? j.groups : j.images * j.groups;
@@ -168,7 +177,7 @@ template <typename T> static Images<T> images_of(const Conv2d *c) {
   return j;
 }
 
-template <typename T> static void run_conv(Backend *b, const Conv2d *c) {
+template <typename T> static void run_conv(Backend *b, const Convolution *c) {
   const cudaStream_t stream = cuda_of(b)->stream;
   const Images<T> j = images_of<T>(c);
   switch (c->what) {
@@ -184,12 +193,12 @@ template <typename T> static void run_conv(Backend *b, const Conv2d *c) {
   }
 }
 
-static size_t cuda_conv_room(Backend *, const Conv2d *c) {
+static size_t cuda_conv_room(Backend *, const Convolution *c) {
   return c->dtype == DTYPE_F32 ? gemm_room<float>(images_of<float>(c))
                                : gemm_room<double>(images_of<double>(c));
 }
 
-static bool cuda_conv(Backend *b, const Conv2d *c) {
+static bool cuda_conv(Backend *b, const Convolution *c) {
   if (!cuda_ready(b)) return false;
   if (c->dtype == DTYPE_F32)
     run_conv<float>(b, c);

@@ -127,7 +127,7 @@ EXPORT const char *tensus_cuda_open(Backend *b, int index) {
   cuda_fill_sort(b);
   cuda_fill_gemm(b);
   cuda_fill_conv(b);
-  cuda_fill_pool2d(b);
+  cuda_fill_pool(b);
   cuda_fill_rows(b);
   cuda_fill_sample(b);
   cuda_fill_random(b);

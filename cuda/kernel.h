@@ -84,7 +84,7 @@ void cuda_fill_mask(Backend *b);
 void cuda_fill_sort(Backend *b);
 void cuda_fill_gemm(Backend *b);
 void cuda_fill_conv(Backend *b);
-void cuda_fill_pool2d(Backend *b);
+void cuda_fill_pool(Backend *b);
 void cuda_fill_rows(Backend *b);
 void cuda_fill_sample(Backend *b);
 void cuda_fill_random(Backend *b);

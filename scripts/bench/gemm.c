@@ -226,8 +226,11 @@ static void integers(Pool *pool) {
 
 static Conv square(int64_t batch, int64_t in, int64_t out, int64_t groups,
                    int64_t size, int64_t kernel, int64_t pad) {
-  return (Conv){GEMM_F32, batch, in, out, groups, {size, size},
-                {kernel, kernel}, {1, 1}, {pad, pad}, {1, 1}};
+  const int64_t result = size + 2 * pad - kernel + 1;
+  return (Conv){GEMM_F32,         batch,  in,          out,
+                groups,           {1, size, size},     {1, kernel, kernel},
+                {1, 1, 1},        {0, pad, pad},       {1, 1, 1},
+                {1, result, result}};
 }
 
 static void convolution(Pool *pool, int threads, const char *label,
@@ -240,8 +243,8 @@ static void convolution(Pool *pool, int threads, const char *label,
   if (shared == NULL) return;
   conv_prepare(&r.conv, b, shared);
   r.flops = 2.0 * (double)(v->batch * v->out * v->in / v->groups) *
-            (double)(conv_result(v, 0) * conv_result(v, 1)) *
-            (double)(v->kernel[0] * v->kernel[1]);
+            (double)(v->result[DOWN] * v->result[ACROSS]) *
+            (double)(v->kernel[DOWN] * v->kernel[ACROSS]);
   snprintf(name, sizeof name, "conv.%s.%s%s.t%d", label,
            (const char *[]){"y", "gx", "gw"}[what],
            (const char *[]){"", ".packed", ".direct"}[mode], threads);

@@ -528,13 +528,15 @@ void test_products() {
 /* ---- convolutions and pools ---- */
 
 struct Geometry {
-  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2];
+  int64_t size[SPACE], kernel[SPACE], stride[SPACE], pad[SPACE];
+  int64_t dilation[SPACE];
 };
 const Geometry geometries[] = {
-    {{6, 7}, {3, 3}, {1, 1}, {0, 0}, {1, 1}},
-    {{6, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 1}},
-    {{9, 8}, {2, 3}, {3, 2}, {1, 0}, {2, 1}},
-    {{5, 5}, {1, 1}, {2, 2}, {0, 0}, {1, 1}},
+    {{1, 6, 7}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+    {{1, 6, 7}, {1, 3, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 1}},
+    {{1, 9, 8}, {1, 2, 3}, {1, 3, 2}, {0, 1, 0}, {1, 2, 1}},
+    {{1, 5, 5}, {1, 1, 1}, {1, 2, 2}, {0, 0, 0}, {1, 1, 1}},
+    {{5, 4, 3}, {3, 2, 2}, {2, 1, 1}, {1, 0, 1}, {1, 2, 1}},
 };
 
 int64_t result_of(const Geometry &g, int a) {
@@ -543,26 +545,36 @@ int64_t result_of(const Geometry &g, int a) {
          1;
 }
 
-template <typename T> void set_geometry(T *job, const Geometry &g) {
-  for (int a = 0; a < 2; a++) {
+int64_t volume_of(const int64_t *size) { return size[0] * size[1] * size[2]; }
+
+int64_t results_of(const Geometry &g) {
+  return result_of(g, 0) * result_of(g, 1) * result_of(g, 2);
+}
+
+template <typename T> void set_sizes(T *job, const Geometry &g) {
+  for (int a = 0; a < SPACE; a++) {
     job->size[a] = g.size[a], job->kernel[a] = g.kernel[a];
     job->stride[a] = g.stride[a], job->pad[a] = g.pad[a];
-    job->dilation[a] = g.dilation[a], job->result[a] = result_of(g, a);
+    job->result[a] = result_of(g, a);
   }
+}
+
+template <typename T> void set_geometry(T *job, const Geometry &g) {
+  set_sizes(job, g);
+  for (int a = 0; a < SPACE; a++) job->dilation[a] = g.dilation[a];
 }
 
 void conv(Dtype d, ConvWhat what, const Geometry &g, int64_t groups,
           bool biased) {
   const int64_t batch = 2, in = 4, out = 6;
-  const int64_t places = result_of(g, 0) * result_of(g, 1);
-  const int64_t taps = g.kernel[0] * g.kernel[1];
+  const int64_t places = results_of(g), taps = volume_of(g.kernel);
   twins(name_of("conv", d) + " " + std::to_string(what),
-        {drawn(d, (size_t)(batch * in * g.size[0] * g.size[1]), -1, 1),
+        {drawn(d, (size_t)(batch * in * volume_of(g.size)), -1, 1),
          drawn(d, (size_t)(out * in / groups * taps), -1, 1),
          drawn(d, (size_t)(batch * out * places), -1, 1),
          drawn(d, (size_t)out, -1, 1)},
         100 * close_to(d), [=](Backend *b, const Pointers &at) {
-          Conv2d c = {};
+          Convolution c = {};
           c.dtype = d, c.what = what;
           c.batch = batch, c.in = in, c.out = out, c.groups = groups;
           set_geometry(&c, g);
@@ -588,19 +600,45 @@ void test_convs() {
 void test_pools() {
   for (Dtype d : reals)
     for (const Geometry &g : geometries) {
-      const size_t places = (size_t)(result_of(g, 0) * result_of(g, 1));
-      Buffer x = drawn(d, (size_t)(3 * g.size[0] * g.size[1]), 0, 1);
+      const size_t places = (size_t)results_of(g);
+      Buffer x = drawn(d, (size_t)(3 * volume_of(g.size)), 0, 1);
       set_value(&x, 5, NAN);
       set_value(&x, 6, NAN);
       twins(name_of("max_pool", d),
             {x, drawn(d, 3 * places, 0, 1), drawn(DTYPE_I64, 3 * places, 0, 1)},
             0, [=](Backend *b, const Pointers &at) {
-              Pool2d p = {};
+              MaxPool p = {};
               p.dtype = d, p.planes = 3;
               set_geometry(&p, g);
               p.x = at[0], p.y = at[1], p.at = at[2];
               CHECK(b->max_pool(b, &p));
             });
+    }
+}
+
+void mean_pool(Dtype d, const Geometry &g, bool adaptive, bool counts_pad) {
+  const size_t places = 3 * (size_t)results_of(g);
+  const size_t all = 3 * (size_t)volume_of(g.size);
+  for (bool add : {false, true})
+    twins(name_of(add ? "avg_pool_add" : "avg_pool", d),
+          {drawn(d, all, -1, 1), drawn(d, places, -1, 1)}, 4 * close_to(d),
+          [=](Backend *b, const Pointers &at) {
+            AvgPool p = {};
+            p.dtype = d, p.planes = 3;
+            p.adaptive = adaptive, p.counts_pad = counts_pad;
+            set_sizes(&p, g);
+            p.x = at[0], p.y = at[1];
+            CHECK((add ? b->avg_pool_add : b->avg_pool)(b, &p));
+          });
+}
+
+void test_means() {
+  for (Dtype d : reals)
+    for (Geometry g : geometries) {
+      for (int a = 0; a < SPACE; a++) g.dilation[a] = 1;
+      mean_pool(d, g, false, true);
+      mean_pool(d, g, false, false);
+      mean_pool(d, g, true, false);
     }
 }
 
@@ -801,6 +839,7 @@ void test_kernels() {
   RUN(test_products);
   RUN(test_convs);
   RUN(test_pools);
+  RUN(test_means);
   RUN(test_rows_of_numbers);
   RUN(test_draws);
   RUN(test_updates);

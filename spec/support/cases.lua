@@ -454,33 +454,6 @@ local rows = {
       case { d { 2, 3, 4 }, d { 5, 4 }, d { 5 } },
     }
   end,
-  conv2d = function(d)
-    return {
-      case { d { 2, 3, 5, 6 }, d { 4, 3, 3, 2 }, d { 4 } },
-      case({ d { 1, 2, 5, 5 }, d { 2, 1, 3, 3 } }, { groups = 2, padding = 1 }),
-      case({ d { 1, 2, 7, 6 }, d { 3, 2, 2, 3 } },
-        { stride = { 2, 1 }, padding = { 1, 2 }, dilation = { 2, 1 } }),
-      case { d { 2, 4, 4 }, d { 3, 2, 1, 1 }, d { 3 } },
-      case { d { 0, 2, 4, 4 }, d { 3, 2, 3, 3 } },
-    }
-  end,
-  conv_transpose2d = function(d)
-    return {
-      case { d { 2, 3, 4, 3 }, d { 3, 2, 3, 2 }, d { 2 } },
-      case({ d { 1, 2, 3, 3 }, d { 2, 2, 3, 3 } },
-        { groups = 2, stride = 2, padding = 1, output_padding = 1 }),
-      case({ d { 1, 2, 3, 4 }, d { 2, 1, 2, 2 } }, { dilation = { 2, 1 } }),
-      case { d { 2, 3, 3 }, d { 2, 2, 2, 2 } },
-    }
-  end,
-  conv_weight = function(d)
-    return {
-      case { d { 2, 3, 5, 6 }, d { 2, 4, 3, 5 }, { 3, 2 } },
-      case({ d { 2, 2, 5, 5 }, d { 2, 4, 5, 5 }, { 3, 3 } },
-        { groups = 2, padding = 1 }),
-      case({ d { 1, 2, 7, 7 }, d { 1, 3, 3, 3 }, { 3, 3 } }, { stride = 2 }),
-    }
-  end,
   amax = extremes,
   amin = extremes,
   max = one_dim,
@@ -492,23 +465,8 @@ local rows = {
   count_nonzero = folds,
   mean = folds,
   logsumexp = folds,
-  max_pool2d = function(d)
-    return {
-      case { d { 2, 3, 6, 6 }, 2 },
-      case({ d { 1, 2, 5, 7 }, { 3, 2 } }, { stride = { 2, 1 }, padding = 1 }),
-      case({ d { 2, 5, 6 }, 2 }, { ceil_mode = true }),
-      case({ d { 1, 1, 7, 7 }, 2 }, { dilation = 2, stride = 1 }),
-    }
-  end,
   softmax = rowwise,
   log_softmax = rowwise,
-  layer_norm = function(d)
-    return {
-      case { d { 3, 5 }, { 5 }, d { 5 }, d { 5 } }, case { d { 3, 5 }, { 5 } },
-      case { d { 2, 3, 4 }, { 3, 4 }, d { 3, 4 } },
-      case({ d { 2, 6 }, { 6 }, nil, d { 6 }, n = 4 }, { eps = 0.1 }),
-    }
-  end,
   detach = likes,
   one_hot = function(d)
     return {

@@ -202,20 +202,6 @@ static void read_sizes(lua_State *L, int index, bool are_dims, const char *name,
   arg->count = (int)n;
 }
 
-static void read_pair(lua_State *L, int index, const char *name, Arg *arg) {
-  if (!lua_istable(L, index)) {
-    arg->sizes[0] = arg->sizes[1] = args_whole(L, index, name);
-  } else {
-    if (lua_rawlen(L, index) != 2)
-      border_error(L, E_TYPE, NULL,
-                   "%A has %d entries; a whole number or two are due", name,
-                   (int)lua_rawlen(L, index));
-    read_sizes(L, index, false, name, arg);
-  }
-  arg->kind = ARG_SIZES;
-  arg->count = 2;
-}
-
 /* One whole number, or a table of them; the stack holds the array. */
 static void read_wholes(lua_State *L, int index, const char *name, Arg *arg) {
   if (!lua_istable(L, index)) {
@@ -316,6 +302,22 @@ static void read_choice(lua_State *L, int index, const Param *p, Arg *arg) {
                  word, p->words);
   arg->kind = ARG_INTEGER;
   arg->integer = place;
+}
+
+/* One number, a table of them, or a word that the row knows; how many axes
+ * there are is the op's business. */
+static void read_tuple(lua_State *L, int index, const Param *p, Arg *arg) {
+  if (p->words != NULL && lua_type(L, index) == LUA_TSTRING) {
+    read_choice(L, index, p, arg);
+    arg->kind = ARG_TEXT;
+    arg->text = lua_tostring(L, index);
+  } else if (lua_istable(L, index)) {
+    read_sizes(L, index, false, p->name, arg);
+  } else {
+    arg->kind = ARG_SIZES;
+    arg->count = 1;
+    arg->sizes[0] = args_whole(L, index, p->name);
+  }
 }
 
 static const char *nearest_dtype(const char *word) {
@@ -446,8 +448,8 @@ static void read_value(lua_State *L, int index, const OpRow *row,
   case PARAM_SHAPE:
     read_table(L, index, p, arg);
     break;
-  case PARAM_PAIR:
-    read_pair(L, index, p->name, arg);
+  case PARAM_TUPLE:
+    read_tuple(L, index, p, arg);
     break;
   case PARAM_WHOLES:
     read_wholes(L, index, p->name, arg);

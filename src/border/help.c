@@ -57,7 +57,7 @@ static bool push_default(lua_State *L, const Param *p) {
     return true;
   case PARAM_INTEGER:
   case PARAM_DIM_LISTS:
-  case PARAM_PAIR:
+  case PARAM_TUPLE:
     lua_pushinteger(L, (lua_Integer)p->value);
     return true;
   case PARAM_VALUE:

@@ -1,4 +1,4 @@
-/* conv.h: 2-d convolution as matrix products that read the image in place.
+/* conv.h: convolution as matrix products that read the image in place.
  *
  * No matrix of columns is ever written: the packing step of the product, or
  * the kernel itself, finds element (i, p) at data[row(i) + step(p)].
@@ -10,19 +10,22 @@
 #define TENSUS_CONV_H
 
 #include "cpu/gemm.h"
+#include "device/backend.h"
 
 /* x (batch, in, size), w (out, in / groups, kernel), y (batch, out, result),
- * all contiguous, f32 or f64; [0] is the vertical axis.  Output channels
- * [g out / groups, ...) see input channels [g in / groups, ...).
- * Counts > 0, pad >= 0; groups divides in and out; conv_result > 0. */
+ * all contiguous, f32 or f64.  Output channels [g out / groups, ...) see input
+ * channels [g in / groups, ...).  Window o starts at o stride - pad; what lies
+ * outside x reads as 0, so `result` says how far x is padded behind.
+ * Counts and results > 0, pad >= 0; groups divides in and out. */
 typedef struct Conv {
   int type;
   int64_t batch, in, out, groups;
-  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2];
+  int64_t size[SPACE], kernel[SPACE], stride[SPACE], pad[SPACE];
+  int64_t dilation[SPACE], result[SPACE];
 } Conv;
 
-/* FORWARD   image x,  other w  -> y    conv2d
- * PULL_X    image gy, other w  -> gx   also conv_transpose2d
+/* FORWARD   image x,  other w  -> y    conv
+ * PULL_X    image gy, other w  -> gx   also conv_transpose
  * PULL_W    image x,  other gy -> gw   conv_weight */
 enum { CONV_FORWARD, CONV_PULL_X, CONV_PULL_W };
 
@@ -35,10 +38,10 @@ enum { CONV_BEST, CONV_PACKED, CONV_DIRECT };
 typedef struct ConvPlan {
   Conv conv;
   int what, mode, level;
-  int64_t result[2];        /* of y */
-  int64_t padded[2];        /* rows of the image that a chunk sees, bordered */
+  int64_t padded[SPACE];    /* what a chunk sees of a channel: a plane for each
+                               tap DEEP, rows and columns with their border */
   int64_t rows, parts;      /* y, gx: rows of a chunk, chunks of a plane */
-  int64_t channels, images; /* gw: what one chunk sums over */
+  int64_t channels, planes; /* gw: what one chunk sums over */
   int64_t splits;           /* gw: chunks that sum the same elements */
   int64_t chunks;
   size_t shared_room; /* bytes, 64-aligned, of all chunks */
@@ -53,10 +56,6 @@ typedef struct ConvData {
   const void *bias; /* y: (out); gx: (in); gw: NULL.  NULL: none */
   bool relu;        /* y and gx: clip what is made */
 } ConvData;
-
-/* (size + 2 pad - dilation (kernel - 1) - 1) / stride + 1 on an axis; 0 when
- * the kernel does not fit. */
-int64_t conv_result(const Conv *c, int axis);
 
 /* Pure; `level` as in gemm_plan, `mode` as above. */
 ConvPlan conv_plan(const Conv *c, int what, int mode, int level);

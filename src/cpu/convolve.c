@@ -14,24 +14,22 @@ typedef struct Convolving {
   char *scratch; /* of the workers */
 } Convolving;
 
-static ConvPlan plan_of(const Conv2d *c) {
+static ConvPlan plan_of(const Convolution *c) {
   static const int what[] = {[CONV_VALUE] = CONV_FORWARD,
                              [CONV_TO_X] = CONV_PULL_X,
                              [CONV_TO_WEIGHT] = CONV_PULL_W};
-  const Conv conv = {.type = c->dtype == DTYPE_F32 ? GEMM_F32 : GEMM_F64,
-                     .batch = c->batch, .in = c->in, .out = c->out,
-                     .groups = c->groups,
-                     .size = {c->size[0], c->size[1]},
-                     .kernel = {c->kernel[0], c->kernel[1]},
-                     .stride = {c->stride[0], c->stride[1]},
-                     .pad = {c->pad[0], c->pad[1]},
-                     .dilation = {c->dilation[0], c->dilation[1]}};
-  assert(conv_result(&conv, 0) == c->result[0]);
-  assert(conv_result(&conv, 1) == c->result[1]);
+  Conv conv = {.type = c->dtype == DTYPE_F32 ? GEMM_F32 : GEMM_F64,
+               .batch = c->batch, .in = c->in, .out = c->out,
+               .groups = c->groups};
+  for (int i = 0; i < SPACE; i++) {
+    conv.size[i] = c->size[i], conv.kernel[i] = c->kernel[i];
+    conv.stride[i] = c->stride[i], conv.pad[i] = c->pad[i];
+    conv.dilation[i] = c->dilation[i], conv.result[i] = c->result[i];
+  }
   return conv_plan(&conv, what[c->what], CONV_BEST, level_best());
 }
 
-static ConvData data_of(const Conv2d *c) {
+static ConvData data_of(const Convolution *c) {
   switch (c->what) {
   case CONV_VALUE:
     return (ConvData){.image = c->x, .other = c->w, .result = c->y,
@@ -49,13 +47,13 @@ static void conv_work(void *arg, int64_t job, int worker) {
              c->scratch + (size_t)worker * c->plan.room);
 }
 
-size_t cpu_conv_room(Backend *b, const Conv2d *c) {
+size_t cpu_conv_room(Backend *b, const Convolution *c) {
   const ConvPlan plan = plan_of(c);
   const int threads = plan.chunks > 1 ? pool_threads(b->pool) : 1;
   return plan.shared_room + plan.room * (size_t)threads;
 }
 
-bool cpu_conv(Backend *b, const Conv2d *c) {
+bool cpu_conv(Backend *b, const Convolution *c) {
   Convolving v = {.plan = plan_of(c), .data = data_of(c)};
   v.scratch = (char *)c->scratch + v.plan.shared_room;
   conv_prepare(&v.plan, c->w, c->scratch);

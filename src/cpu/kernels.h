@@ -34,12 +34,14 @@
   SLOT(bool, bisect, const Bisect *)                          \
   SLOT(size_t, product_room, const Product *)                 \
   SLOT(bool, product, const Product *)                        \
-  SLOT(size_t, conv_room, const Conv2d *)                     \
-  SLOT(bool, conv, const Conv2d *)                            \
-  SLOT(bool, max_pool, const Pool2d *)                        \
   SLOT(bool, sample, const Sample *)                          \
   SLOT(bool, sample_add, const Sample *)                      \
   SLOT(bool, resample, const Resample *)                      \
+  SLOT(size_t, conv_room, const Convolution *)                \
+  SLOT(bool, conv, const Convolution *)                       \
+  SLOT(bool, max_pool, const MaxPool *)                       \
+  SLOT(bool, avg_pool, const AvgPool *)                       \
+  SLOT(bool, avg_pool_add, const AvgPool *)                   \
   SLOT(bool, softmax, const Softmax *)                        \
   SLOT(bool, softmax_pull, const Softmax *)                   \
   SLOT(bool, logsumexp, const LogSumExp *)                    \

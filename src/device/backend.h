@@ -257,36 +257,61 @@ typedef struct Product {
   void *scratch;
 } Product;
 
-/* ---- convolutions and pools: conv.c, pool2d.c ---- */
+/* ---- convolutions and pools: conv.c, pool.c ---- */
+
+/* Axes of an image or volume; a job of fewer has axes of size 1 in front. */
+enum { DEEP, DOWN, ACROSS, SPACE };
 
 typedef enum ConvWhat { CONV_VALUE, CONV_TO_X, CONV_TO_WEIGHT } ConvWhat;
 
-/* f32 or f64, all arrays contiguous; [0] is the vertical axis.
+/* f32 or f64, all arrays contiguous:
  *   x (batch, in, size)   w (out, in / groups, kernel)   y (batch, out, result)
  *   VALUE      y = conv(x, w) + bias (out) unless NULL
  *   TO_X       x = transposed conv of y with w
  *   TO_WEIGHT  w = sum over batch and places of x times y
- * result = (size + 2 pad - dilation (kernel - 1) - 1) / stride + 1 > 0. */
-typedef struct Conv2d {
+ * Window o of an axis starts at o stride - pad; what lies outside x is 0.
+ * Counts and results are > 0. */
+typedef struct Convolution {
   Dtype dtype;
   ConvWhat what;
   int64_t batch, in, out, groups;
-  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2], result[2];
+  int64_t size[SPACE], kernel[SPACE], stride[SPACE], pad[SPACE];
+  int64_t dilation[SPACE], result[SPACE];
   char *x, *w, *y;
   const char *bias;
   void *scratch;
-} Conv2d;
+} Convolution;
 
 /* y (planes, result) = greatest of each window of x (planes, size), first of
  * ties, NaN wins; at (planes, result), i64: its place, row-major in the plane,
- * from 0.  Padding is never picked; each window holds an element.  f32, f64. */
-typedef struct Pool2d {
+ * from 0; NULL: not wanted.  Padding is never picked; each window holds an
+ * element.  f32, f64, i32, i64. */
+typedef struct MaxPool {
   Dtype dtype;
   int64_t planes;
-  int64_t size[2], kernel[2], stride[2], pad[2], dilation[2], result[2];
+  int64_t size[SPACE], kernel[SPACE], stride[SPACE], pad[SPACE];
+  int64_t dilation[SPACE], result[SPACE];
   const char *x;
   char *y, *at;
-} Pool2d;
+} MaxPool;
+
+/* Means of windows and their transpose, f32, f64; x (planes, size), y (planes,
+ * result); all are > 0.
+ *   avg_pool      y = sum of a window of x / its divisor
+ *   avg_pool_add  x = sum over the windows that hold an element of y / divisor
+ * The divisor is the product over the axes of what a window counts there: the
+ * elements of x, with `counts_pad` also those of the padding.  `adaptive`:
+ * window o goes from floor(o size / result) to ceil((o + 1) size / result);
+ * kernel, stride and pad are not read.  device/window.h has the windows; each
+ * holds an element. */
+typedef struct AvgPool {
+  Dtype dtype;
+  bool adaptive, counts_pad;
+  int64_t planes;
+  int64_t size[SPACE], kernel[SPACE], stride[SPACE], pad[SPACE];
+  int64_t result[SPACE];
+  char *x, *y;
+} AvgPool;
 
 /* ---- images between pixels: sample.c, sample.cu; f32 or f64, contiguous ----
  */
@@ -496,9 +521,11 @@ struct Backend {
   size_t (*product_room)(Backend *b, const Product *p);
   bool (*product)(Backend *b, const Product *p);
 
-  size_t (*conv_room)(Backend *b, const Conv2d *c);
-  bool (*conv)(Backend *b, const Conv2d *c);
-  bool (*max_pool)(Backend *b, const Pool2d *p);
+  size_t (*conv_room)(Backend *b, const Convolution *c);
+  bool (*conv)(Backend *b, const Convolution *c);
+  bool (*max_pool)(Backend *b, const MaxPool *p);
+  bool (*avg_pool)(Backend *b, const AvgPool *p);
+  bool (*avg_pool_add)(Backend *b, const AvgPool *p);
 
   bool (*sample)(Backend *b, const Sample *s);
   bool (*sample_add)(Backend *b, const Sample *s);

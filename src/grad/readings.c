@@ -18,6 +18,7 @@
 #include "grad/rules_reduction.h"
 #include "grad/rules_scan.h"
 #include "grad/rules_sample.h"
+#include "grad/rules_window.h"
 #include "grad/slopes.h"
 #include "grad/transpose.h"
 #include "ops/pointwise.h"

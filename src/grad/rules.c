@@ -108,48 +108,6 @@ Tensor *bincount_back(Tape *t, Tensor *g) {
   return tape_call(t, OP_index_select, &a);
 }
 
-/* ---- pools: positions in a plane, from 0 ---- */
-
-/* x (.., h, w) -> (.., h w). */
-static Tensor *planes(Tape *t, Tensor *x) {
-  int64_t size[MAX_RANK];
-  if (t->status != OK) return NULL;
-  const int rank = x->shape.rank;
-  memcpy(size, x->shape.size, sizeof size);
-  size[rank - 2] *= size[rank - 1];
-  return tape_reshape(t, x, rank - 1, size);
-}
-
-/* The pool's positions as the gathering rows count: from the base. */
-static Tensor *positions(Tape *t) {
-  Tensor *at = tape_saved(t, SAVED_H), *r = NULL;
-  if (t->status != OK) return NULL;
-  Args a = tape_args(OP_add);
-  a.at[0] = arg_tensor(at);
-  a.at[1] = arg_integer(t->c->failure.base);
-  const Status s = op_call(t->c, OP_add, &a, &r);
-  return tape_own(t, s, r);
-}
-
-Tensor *pool_back(Tape *t, Tensor *g) {
-  const Input *in = &t->node->input[0];
-  Args a = tape_args(OP_scatter_add);
-  a.at[0] = arg_tensor(planes(t, tape_zeros(t, in)));
-  a.at[1] = arg_integer(-1);
-  a.at[2] = arg_tensor(planes(t, positions(t)));
-  a.at[3] = arg_tensor(planes(t, g));
-  return tape_reshape(t, tape_call(t, OP_scatter_add, &a), in->rank, in->size);
-}
-
-Tensor *pool_push(Tape *t, Tensor *tx) {
-  const Result *r = &t->node->result[0];
-  Args a = tape_args(OP_gather);
-  a.at[0] = arg_tensor(planes(t, tx));
-  a.at[1] = arg_integer(-1);
-  a.at[2] = arg_tensor(planes(t, positions(t)));
-  return tape_reshape(t, tape_call(t, OP_gather, &a), r->rank, r->size);
-}
-
 /* ---- softmax ---- */
 
 static Tensor *sum_line(Tape *t, Tensor *x) {

@@ -11,8 +11,6 @@ Tensor *ties_push(Tape *t, Tensor *tx);
 Tensor *pick_back(Tape *t, Tensor *g);
 Tensor *pick_push(Tape *t, Tensor *tx);
 Tensor *bincount_back(Tape *t, Tensor *g);
-Tensor *pool_back(Tape *t, Tensor *g);
-Tensor *pool_push(Tape *t, Tensor *tx);
 Tensor *softmax_back(Tape *t, Tensor *g, bool log);
 Tensor *softmax_push(Tape *t, Tensor *tx);
 Tensor *log_softmax_push(Tape *t, Tensor *tx);

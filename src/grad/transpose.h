@@ -25,15 +25,6 @@ Tensor *index_add_back(Tape *t, Tensor *g);
 Tensor *index_select_back(Tape *t, Tensor *g);
 Tensor *add_push(Tape *t, OpId op, Tensor *tx, Tensor *tz);
 
-Tensor *conv_x(Tape *t, Tensor *g);
-Tensor *conv_weight(Tape *t, Tensor *g);
-Tensor *conv_bias(Tape *t, Tensor *g);
-Tensor *conv_push(Tape *t, OpId op, Tensor *tx, Tensor *ty, Tensor *tz);
-Tensor *conv_t_x(Tape *t, Tensor *g);
-Tensor *conv_t_weight(Tape *t, Tensor *g);
-Tensor *conv_w_x(Tape *t, Tensor *g);
-Tensor *conv_w_y(Tape *t, Tensor *g);
-
 /* Positions first, first + step .. last of dim; last -1: none. */
 Tensor *slice_at(Tape *t, Tensor *x, int dim, int64_t first, int64_t last,
                  int64_t step);

@@ -66,11 +66,9 @@
 #define CONV_X(g) conv_x(tape, g)
 #define CONV_WEIGHT(g) conv_weight(tape, g)
 #define CONV_BIAS(g) conv_bias(tape, g)
-#define CONV_PUSH(tx, ty, tz) conv_push(tape, OP_conv2d, tx, ty, tz)
+#define CONV_PUSH(tx, ty, tz) conv_push(tape, tx, ty, tz)
 #define CONV_T_X(g) conv_t_x(tape, g)
 #define CONV_T_WEIGHT(g) conv_t_weight(tape, g)
-#define CONV_T_PUSH(tx, ty, tz) \
-  conv_push(tape, OP_conv_transpose2d, tx, ty, tz)
 #define CONV_W_X(g) conv_w_x(tape, g)
 #define CONV_W_Y(g) conv_w_y(tape, g)
 
@@ -81,6 +79,12 @@
 #define BINCOUNT_BACK(g) bincount_back(tape, g)
 #define POOL_BACK(g) pool_back(tape, g)
 #define POOL_PUSH(tx) pool_push(tape, tx)
+#define AVG_POOL_BACK(g) avg_pool_back(tape, g)
+#define AVG_ADD_BACK(g) avg_add_back(tape, g)
+#define ADAPTIVE_BACK(g) adaptive_back(tape, g)
+#define ADAPTIVE_ADD_BACK(g) adaptive_add_back(tape, g)
+#define IM2COL_BACK(g) im2col_back(tape, g)
+#define COL2IM_BACK(g) col2im_back(tape, g)
 
 #define SOFTMAX_BACK(g) softmax_back(tape, g, false)
 #define SOFTMAX_PUSH(tx) softmax_push(tape, tx)

@@ -71,6 +71,18 @@ static Status set_text(Context *c, const Param *p, const tensus_Value *v,
               p->words);
 }
 
+/* Sizes, or a word that the row knows. */
+static Status set_tuple(Context *c, const Param *p, const tensus_Value *v,
+                        Arg *a) {
+  if (p->words == NULL || v->kind != TENSUS_STRING)
+    return set_sizes(c, p, v, a);
+  const Status s = set_text(c, p, v, a);
+  if (s != OK) return s;
+  a->kind = ARG_TEXT;
+  a->text = v->u.s;
+  return OK;
+}
+
 static Status set_number(Context *c, const Param *p, const tensus_Value *v,
                          Arg *a) {
   if (v->kind == TENSUS_INTEGER)
@@ -133,8 +145,8 @@ static Status set_arg(tensus_State *s, const Param *p, const tensus_Value *v,
   case PARAM_DIMS:
   case PARAM_DIMS_TABLE:
   case PARAM_SHAPE:
-  case PARAM_SHAPE_TABLE:
-  case PARAM_PAIR: return set_sizes(s->c, p, v, a);
+  case PARAM_SHAPE_TABLE: return set_sizes(s->c, p, v, a);
+  case PARAM_TUPLE: return set_tuple(s->c, p, v, a);
   case PARAM_DIM_LISTS:
   case PARAM_WHOLES: return set_wholes(s->c, p, v, a);
   case PARAM_TEXT:

@@ -1,76 +1,21 @@
-/* conv.c: convolution, its two transposes, and the pool of maxima.
+/* conv.c: convolutions over 1 to 3 axes, and their two transposes.
  *
- * The three products of one convolution share one description (Conv2d): the
- * transposed one is its pull to x, conv_weight its pull to the weight.
+ * The three products of one convolution share one description (Convolution):
+ * the transposed one is its pull to x, conv_weight its pull to the weight.
  * Must not know: how images are packed.
  */
 #include <string.h>
 
-#include "ops/run.h"
+#include "ops/windows.h"
 
 /* ---- arguments ---- */
-
-/* A pair option at param k: one number stands for both axes. */
-static Status pair_at(Context *c, OpId op, Args *a, int k, int64_t least,
-                      Status code, int64_t pair[2]) {
-  const Param *param = &op_rows[op].param[k];
-  Arg *arg = &a->at[k];
-  if (arg->kind == ARG_SIZES && arg->count == 2)
-    memcpy(pair, arg->sizes, 2 * sizeof *pair);
-  else if (arg->kind == ARG_SIZES && arg->count == 1)
-    pair[0] = pair[1] = arg->sizes[0];
-  else if (arg->kind == ARG_NONE)
-    pair[0] = pair[1] = (int64_t)param->value;
-  else if (arg->kind == ARG_INTEGER)
-    pair[0] = pair[1] = arg->integer;
-  else
-    return fail(c, E_TYPE, "%A is one number or a table of two", param->name);
-  for (int i = 0; i < 2; i++)
-    if (pair[i] < least || pair[i] > INT32_MAX)
-      return fail(c, code, "%A is %I, and must be at least %I", param->name,
-                  pair[i], least);
-  *arg = arg_sizes(2, pair);
-  return OK;
-}
 
 static Status groups_at(Context *c, OpId op, Args *a, int k, int64_t *groups) {
   *groups = args_integer(op, a, k);
   a->at[k] = arg_integer(*groups);
-  if (*groups >= 1) return OK;
-  return fail(c, E_GROUPS, "%A is %I, and must be at least 1", "groups",
-              *groups);
-}
-
-/* Windows along one axis; E_KERNEL_TOO_BIG when there are none. */
-static Status result_size(Context *c, Conv2d *v, int axis) {
-  const int64_t reach = v->dilation[axis] * (v->kernel[axis] - 1) + 1;
-  const int64_t room = v->size[axis] + 2 * v->pad[axis] - reach;
-  if (v->kernel[axis] < 1)
-    return fail(c, E_KERNEL, "%A size %I is below 1", "kernel",
-                v->kernel[axis]);
-  if (room < 0)
-    return fail(c, E_KERNEL_TOO_BIG,
-                "%A reaches over %I, the padded input has %I", "kernel", reach,
-                v->size[axis] + 2 * v->pad[axis]);
-  v->result[axis] = room / v->stride[axis] + 1;
-  return OK;
-}
-
-/* ---- operands ---- */
-
-/* x as contiguous {n, c, h, w} in the dtype that it computes in. */
-static Status images(Context *c, const char *name, Tensor *x, Tensor **r) {
-  Tensor *flat = NULL;
-  Status s = check_rank(c, name, x, 3, 4);
-  if (s == OK)
-    s = plain(c, x, dtype_compute(x->dtype), tensor_device(x), &flat);
-  if (s != OK) return s;
-  Shape shape = flat->shape;
-  if (shape.rank == 3) shape_insert(&shape, 0, 1, 1);
-  shape_contiguous(&shape);
-  s = tensor_view(c, flat, &shape, flat->offset, r);
-  tensor_release(c, flat);
-  return s;
+  if (*groups >= 1 && *groups <= INT32_MAX) return OK;
+  return fail(c, E_GROUPS, "%A is %I, and must be at least 1 and below 2^31",
+              "groups", *groups);
 }
 
 static Status check_pair_of(Context *c, const char *yname, Tensor *x,
@@ -89,44 +34,89 @@ static Status check_bias(Context *c, Tensor *x, Tensor *bias, int64_t out) {
               "bias", SHAPE_ARG(&bias->shape), out);
 }
 
-/* Runs v into `out` ({n,c,h,w}, computing dtype), gives it in x's rank and
- * dtype. */
-static Status run_conv(Context *c, Conv2d *v, Tensor *out, const Tensor *like,
-                       bool drops_batch, Tensor **r) {
+static Tensor *tensor_or_none(const Arg *a) {
+  return a->kind == ARG_TENSOR ? a->tensor : NULL;
+}
+
+/* ---- the job ---- */
+
+static void set_windows(Convolution *v, const Windows *w) {
+  memcpy(v->size, w->size, sizeof v->size);
+  memcpy(v->kernel, w->kernel, sizeof v->kernel);
+  memcpy(v->stride, w->stride, sizeof v->stride);
+  memcpy(v->pad, w->before, sizeof v->pad);
+  memcpy(v->dilation, w->dilation, sizeof v->dilation);
+  memcpy(v->result, w->result, sizeof v->result);
+}
+
+/* Runs v into `out` (contiguous, computing dtype). */
+static Status run_job(Context *c, Convolution *v, Tensor *out) {
   Device *d = tensor_device(out);
   char *scratch = NULL;
-  Tensor *narrow = NULL;
-  Status s = OK;
-  const bool has_work = v->batch > 0 && v->in > 0 && v->out > 0;
-  if (!has_work || out->count == 0) {
+  if (v->batch == 0 || v->in == 0 || v->out == 0 || out->count == 0) {
     const Arg zero = arg_integer(0);
-    s = fill_with(c, out, &zero);
-  } else {
-    const size_t room = d->backend.conv_room(&d->backend, v);
-    s = scratch_take(c, d, room, &scratch);
-    v->scratch = scratch;
-    if (s == OK) s = check_done(c, d->backend.conv(&d->backend, v));
-    scratch_give(d, scratch, room);
+    return fill_with(c, out, &zero);
   }
-  if (s == OK) s = plain(c, out, like->dtype, d, &narrow);
-  if (s == OK) {
-    Shape shape = narrow->shape;
-    if (drops_batch) shape_drop(&shape, 0);
-    s = tensor_view(c, narrow, &shape, narrow->offset, r);
-    if (s == OK) (*r)->is_view = false;
-  }
+  const size_t room = d->backend.conv_room(&d->backend, v);
+  Status s = scratch_take(c, d, room, &scratch);
+  v->scratch = scratch;
+  if (s == OK) s = check_done(c, d->backend.conv(&d->backend, v));
+  scratch_give(d, scratch, room);
+  return s;
+}
+
+/* *r = `out` in x's dtype; without its first axis, which is 1, if x lacks a
+ * batch. */
+static Status give(Context *c, Tensor *out, const Tensor *like, bool drops,
+                   Tensor **r) {
+  Tensor *narrow = NULL;
+  Status s = plain(c, out, like->dtype, tensor_device(out), &narrow);
+  if (s != OK) return s;
+  Shape shape = narrow->shape;
+  if (drops) shape_drop(&shape, 0);
+  s = tensor_view(c, narrow, &shape, narrow->offset, r);
+  if (s == OK) (*r)->is_view = false;
   tensor_release(c, narrow);
   return s;
 }
 
-static void set_pair(int64_t to[2], const Shape *s) {
-  to[0] = s->size[s->rank - 2];
-  to[1] = s->size[s->rank - 1];
+/* out += bias along the channels, on a fresh result. */
+static Status add_bias(Context *c, Tensor *bias, int axes, Tensor *out) {
+  Shape shape = bias->shape;
+  Tensor *column = NULL;
+  for (int i = 1; i <= axes; i++) shape_insert(&shape, i, 1, 1);
+  Status s = tensor_view(c, bias, &shape, bias->offset, &column);
+  if (s != OK) return s;
+  Args a;
+  a.at[0] = arg_tensor(out);
+  a.at[1] = arg_tensor(column);
+  a.at[2].kind = ARG_NONE;
+  s = pointwise_call(c, OP_add, &a, out, NULL);
+  tensor_release(c, column);
+  return s;
 }
 
-/* ---- conv2d ---- */
+/* The tensors of a call as the job reads and writes them. */
+typedef struct Operands {
+  Tensor *self, *other, *bias; /* plain; other: weight, or grad */
+  Tensor *out;
+} Operands;
 
-static Status check_weight(Context *c, const Conv2d *v, const Tensor *x,
+static void operands_close(Context *c, Operands *o) {
+  tensor_release(c, o->self);
+  tensor_release(c, o->other);
+  tensor_release(c, o->bias);
+  tensor_release(c, o->out);
+}
+
+static Status plain_as(Context *c, Tensor *x, const Tensor *like, Tensor **r) {
+  if (x == NULL) return OK;
+  return plain(c, x, like->dtype, tensor_device(like), r);
+}
+
+/* ---- conv1d, conv2d, conv3d ---- */
+
+static Status check_weight(Context *c, const Convolution *v, const Tensor *x,
                            const Tensor *w) {
   if (w->shape.size[1] * v->groups != v->in)
     return fail(c, E_CHANNELS,
@@ -139,260 +129,205 @@ static Status check_weight(Context *c, const Conv2d *v, const Tensor *x,
   return OK;
 }
 
-Status run_conv2d(Context *c, Args *a, Tensor **r) {
-  Tensor *self = a->at[0].tensor, *x = NULL, *w = NULL, *bias = NULL;
-  Tensor *out = NULL, *weight = a->at[1].tensor;
-  Tensor *given = a->at[2].kind == ARG_TENSOR ? a->at[2].tensor : NULL;
-  Conv2d v = {.what = CONV_VALUE};
+/* self, weight and what they say of the windows. */
+static Status conv_open(Context *c, OpId op, int groups_place, Args *a,
+                        Windows *w, Convolution *v, Operands *o) {
+  Tensor *self = a->at[0].tensor, *weight = a->at[1].tensor;
   Status s = check_pair_of(c, "weight", self, weight);
-  if (s == OK) s = check_rank(c, "weight", weight, 4, 4);
-  if (s == OK) s = pair_at(c, OP_conv2d, a, 3, 1, E_STRIDE, v.stride);
-  if (s == OK) s = pair_at(c, OP_conv2d, a, 4, 0, E_PADDING, v.pad);
-  if (s == OK) s = pair_at(c, OP_conv2d, a, 5, 1, E_DILATION, v.dilation);
-  if (s == OK) s = groups_at(c, OP_conv2d, a, 6, &v.groups);
-  if (s == OK) s = images(c, "self", self, &x);
+  if (s == OK) s = check_rank(c, "weight", weight, w->axes + 2, w->axes + 2);
   if (s != OK) return s;
-  v.dtype = x->dtype;
-  v.batch = x->shape.size[0], v.in = x->shape.size[1];
-  v.out = weight->shape.size[0];
-  set_pair(v.size, &x->shape);
-  set_pair(v.kernel, &weight->shape);
-  s = check_weight(c, &v, self, weight);
-  if (s == OK) s = check_bias(c, self, given, v.out);
-  if (s == OK) s = result_size(c, &v, 0);
-  if (s == OK) s = result_size(c, &v, 1);
-  if (s == OK) s = plain(c, weight, x->dtype, tensor_device(x), &w);
-  if (s == OK && given != NULL)
-    s = plain(c, given, x->dtype, tensor_device(x), &bias);
-  if (s == OK) {
-    const int64_t sizes[] = {v.batch, v.out, v.result[0], v.result[1]};
-    const Shape shape = shape_of(4, sizes);
-    s = tensor_new(c, tensor_device(x), x->dtype, &shape, &out);
-  }
-  if (s == OK) {
-    v.x = tensor_data(x), v.w = tensor_data(w), v.y = tensor_data(out);
-    v.bias = bias != NULL ? tensor_data(bias) : NULL;
-    s = run_conv(c, &v, out, self, self->shape.rank == 3, &r[0]);
-  }
-  tensor_release(c, x);
-  tensor_release(c, w);
-  tensor_release(c, bias);
-  tensor_release(c, out);
-  return s;
-}
-
-/* ---- conv_transpose2d: self is y of a convolution, the result its x ---- */
-
-static Status transposed_size(Context *c, Conv2d *v, const int64_t more[2],
-                              int i) {
-  const int64_t reach = v->dilation[i] * (v->kernel[i] - 1) + 1;
-  v->size[i] =
-      (v->result[i] - 1) * v->stride[i] - 2 * v->pad[i] + reach + more[i];
-  if (v->kernel[i] < 1)
-    return fail(c, E_KERNEL, "%A size %I is below 1", "kernel", v->kernel[i]);
-  if (more[i] >= v->stride[i])
-    return fail(c, E_PADDING, "%A is %I, and must be below the stride %I",
-                "output_padding", more[i], v->stride[i]);
-  if (v->size[i] < 1)
-    return fail(c, E_PADDING, "%A %I leaves a size of %I", "padding",
-                v->pad[i], v->size[i]);
+  windows_sizes(&weight->shape, w->axes, w->kernel);
+  s = windows_options(c, op, a, 3, 4, groups_place - 1, w);
+  if (s == OK) s = groups_at(c, op, a, groups_place, &v->groups);
+  if (s == OK) s = windows_operand(c, "self", self, w->axes, &o->self);
+  if (s != OK) return s;
+  v->dtype = o->self->dtype;
+  v->batch = o->self->shape.size[0];
   return OK;
 }
 
-/* r += bias along the channels, on a fresh result. */
-static Status add_bias(Context *c, Tensor *bias, Tensor *out) {
-  Shape shape = bias->shape;
-  Tensor *column = NULL;
-  shape_insert(&shape, 1, 1, 1);
-  shape_insert(&shape, 2, 1, 1);
-  Status s = tensor_view(c, bias, &shape, bias->offset, &column);
+static Status conv_check(Context *c, Args *a, Windows *w, Convolution *v,
+                         const Operands *o) {
+  Tensor *self = a->at[0].tensor, *weight = a->at[1].tensor;
+  v->in = o->self->shape.size[1], v->out = weight->shape.size[0];
+  windows_sizes(&o->self->shape, w->axes, w->size);
+  Status s = check_weight(c, v, self, weight);
+  if (s == OK) s = check_bias(c, self, tensor_or_none(&a->at[2]), v->out);
+  return s == OK ? windows_count(c, w) : s;
+}
+
+/* The three places of a convolution in memory, and its run. */
+static Status conv_make(Context *c, Args *a, const Windows *w, Convolution *v,
+                        Operands *o) {
+  const int64_t lead[] = {v->batch, v->what == CONV_VALUE ? v->out : v->in};
+  const Shape shape = windows_shape(
+      2, lead, w->axes, v->what == CONV_VALUE ? w->result : w->size);
+  Status s = plain_as(c, a->at[1].tensor, o->self, &o->other);
+  if (s == OK)
+    s = plain_as(c, tensor_or_none(&a->at[2]), o->self, &o->bias);
+  if (s == OK)
+    s = tensor_new(c, tensor_device(o->self), v->dtype, &shape, &o->out);
   if (s != OK) return s;
-  Args a;
-  a.at[0] = arg_tensor(out);
-  a.at[1] = arg_tensor(column);
-  a.at[2].kind = ARG_NONE;
-  s = pointwise_call(c, OP_add, &a, out, NULL);
-  tensor_release(c, column);
+  const bool forward = v->what == CONV_VALUE;
+  v->x = tensor_data(forward ? o->self : o->out);
+  v->y = tensor_data(forward ? o->out : o->self);
+  v->w = tensor_data(o->other);
+  v->bias = forward && o->bias != NULL ? tensor_data(o->bias) : NULL;
+  set_windows(v, w);
+  return run_job(c, v, o->out);
+}
+
+static Status conv(Context *c, OpId op, int axes, Args *a, Tensor **r) {
+  Windows w = windows_of(axes);
+  Convolution v = {.what = CONV_VALUE};
+  Operands o = {NULL};
+  const Tensor *self = a->at[0].tensor;
+  Status s = conv_open(c, op, 6, a, &w, &v, &o);
+  if (s == OK) s = conv_check(c, a, &w, &v, &o);
+  if (s == OK) s = conv_make(c, a, &w, &v, &o);
+  if (s == OK) s = give(c, o.out, self, self->shape.rank == axes + 1, &r[0]);
+  operands_close(c, &o);
   return s;
 }
 
-Status run_conv_transpose2d(Context *c, Args *a, Tensor **r) {
-  Tensor *self = a->at[0].tensor, *y = NULL, *w = NULL, *out = NULL;
-  Tensor *weight = a->at[1].tensor;
-  Tensor *bias = a->at[2].kind == ARG_TENSOR ? a->at[2].tensor : NULL;
-  const OpId op = OP_conv_transpose2d;
-  int64_t more[2];
-  Conv2d v = {.what = CONV_TO_X};
-  Status s = check_pair_of(c, "weight", self, weight);
-  if (s == OK) s = check_rank(c, "weight", weight, 4, 4);
-  if (s == OK) s = pair_at(c, op, a, 3, 1, E_STRIDE, v.stride);
-  if (s == OK) s = pair_at(c, op, a, 4, 0, E_PADDING, v.pad);
-  if (s == OK) s = pair_at(c, op, a, 5, 0, E_PADDING, more);
-  if (s == OK) s = pair_at(c, op, a, 6, 1, E_DILATION, v.dilation);
-  if (s == OK) s = groups_at(c, op, a, 7, &v.groups);
-  if (s == OK) s = images(c, "self", self, &y);
+Status run_conv1d(Context *c, Args *a, Tensor **r) {
+  return conv(c, OP_conv1d, 1, a, r);
+}
+
+Status run_conv2d(Context *c, Args *a, Tensor **r) {
+  return conv(c, OP_conv2d, 2, a, r);
+}
+
+Status run_conv3d(Context *c, Args *a, Tensor **r) {
+  return conv(c, OP_conv3d, 3, a, r);
+}
+
+/* ---- conv_transpose: self is y of a convolution, the result its x ---- */
+
+static Status transposed_size(Context *c, Windows *w, const int64_t *more,
+                              int i) {
+  const int64_t pad = w->before[i] + w->after[i];
+  w->size[i] = (w->result[i] - 1) * w->stride[i] - pad + windows_reach(w, i) +
+               more[i];
+  if (more[i] >= w->stride[i])
+    return fail(c, E_PADDING, "%A is %I, and must be below the stride %I",
+                "output_padding", more[i], w->stride[i]);
+  if (w->size[i] < 1)
+    return fail(c, E_PADDING, "%A %I leaves a size of %I", "padding",
+                w->before[i], w->size[i]);
+  return OK;
+}
+
+static Status transposed_check(Context *c, OpId op, Args *a, Windows *w,
+                               Convolution *v, const Operands *o) {
+  Tensor *self = a->at[0].tensor, *weight = a->at[1].tensor;
+  int64_t more[SPACE] = {0};
+  Status s = windows_tuple(c, op, a, 5, 0, E_PADDING, w, more);
   if (s != OK) return s;
-  v.dtype = y->dtype;
-  v.batch = y->shape.size[0], v.out = y->shape.size[1];
-  v.in = weight->shape.size[1] * v.groups;
-  set_pair(v.result, &y->shape);
-  set_pair(v.kernel, &weight->shape);
-  if (weight->shape.size[0] != v.out)
-    s = fail(c, E_CHANNELS, "self %S has %I channels, %A %S wants %I",
-             SHAPE_ARG(&self->shape), v.out, "weight",
-             SHAPE_ARG(&weight->shape), weight->shape.size[0]);
-  if (s == OK && v.out % v.groups != 0)
-    s = fail(c, E_GROUPS, "%I channels do not part into %I %A", v.out,
-             v.groups, "groups");
-  if (s == OK) s = check_bias(c, self, bias, v.in);
-  if (s == OK) s = transposed_size(c, &v, more, 0);
-  if (s == OK) s = transposed_size(c, &v, more, 1);
-  if (s == OK) s = plain(c, weight, y->dtype, tensor_device(y), &w);
-  if (s == OK) {
-    const int64_t sizes[] = {v.batch, v.in, v.size[0], v.size[1]};
-    const Shape shape = shape_of(4, sizes);
-    s = tensor_new(c, tensor_device(y), y->dtype, &shape, &out);
-  }
-  if (s == OK) {
-    v.x = tensor_data(out), v.w = tensor_data(w), v.y = tensor_data(y);
-    s = run_conv(c, &v, out, self, self->shape.rank == 3 && bias == NULL,
-                 &r[0]);
-  }
-  if (s == OK && bias != NULL) {
-    Shape shape = r[0]->shape;
-    Tensor *dropped = NULL;
-    s = add_bias(c, bias, r[0]);
-    if (s == OK && self->shape.rank == 3) {
-      shape_drop(&shape, 0);
-      s = tensor_view(c, r[0], &shape, r[0]->offset, &dropped);
-      if (s == OK) {
-        tensor_release(c, r[0]);
-        r[0] = dropped;
-        dropped->is_view = false;
-      }
-    }
-  }
-  tensor_release(c, y);
-  tensor_release(c, w);
-  tensor_release(c, out);
+  v->out = o->self->shape.size[1];
+  v->in = weight->shape.size[1] * v->groups;
+  windows_sizes(&o->self->shape, w->axes, w->result);
+  if (weight->shape.size[0] != v->out)
+    return fail(c, E_CHANNELS, "self %S has %I channels, %A %S wants %I",
+                SHAPE_ARG(&self->shape), v->out, "weight",
+                SHAPE_ARG(&weight->shape), weight->shape.size[0]);
+  if (v->out % v->groups != 0)
+    return fail(c, E_GROUPS, "%I channels do not part into %I %A", v->out,
+                v->groups, "groups");
+  s = check_bias(c, self, tensor_or_none(&a->at[2]), v->in);
+  for (int i = 0; i < SPACE && s == OK; i++)
+    s = transposed_size(c, w, more, i);
   return s;
+}
+
+static Status conv_transpose(Context *c, OpId op, int axes, Args *a,
+                             Tensor **r) {
+  Windows w = windows_of(axes);
+  Convolution v = {.what = CONV_TO_X};
+  Operands o = {NULL};
+  const Tensor *self = a->at[0].tensor;
+  Status s = conv_open(c, op, 7, a, &w, &v, &o);
+  if (s == OK) s = transposed_check(c, op, a, &w, &v, &o);
+  if (s == OK) s = conv_make(c, a, &w, &v, &o);
+  if (s == OK && o.bias != NULL) s = add_bias(c, o.bias, axes, o.out);
+  if (s == OK) s = give(c, o.out, self, self->shape.rank == axes + 1, &r[0]);
+  operands_close(c, &o);
+  return s;
+}
+
+Status run_conv_transpose1d(Context *c, Args *a, Tensor **r) {
+  return conv_transpose(c, OP_conv_transpose1d, 1, a, r);
+}
+
+Status run_conv_transpose2d(Context *c, Args *a, Tensor **r) {
+  return conv_transpose(c, OP_conv_transpose2d, 2, a, r);
+}
+
+Status run_conv_transpose3d(Context *c, Args *a, Tensor **r) {
+  return conv_transpose(c, OP_conv_transpose3d, 3, a, r);
 }
 
 /* ---- conv_weight: self is x, grad is y, the result the weight ---- */
 
-Status run_conv_weight(Context *c, Args *a, Tensor **r) {
+static Status weight_kernel(Context *c, Args *a, Windows *w) {
+  const int axes = a->at[2].count;
+  if (axes < 1 || axes > SPACE)
+    return fail(c, E_RANK, "%A has %d entries; one for each of 1 to %d axes "
+                "is due", "size", axes, SPACE);
+  *w = windows_of(axes);
+  return windows_tuple(c, OP_conv_weight, a, 2, 1, E_KERNEL, w, w->kernel);
+}
+
+/* What grad must be. */
+static Status check_grad(Context *c, const Tensor *self, const Tensor *grad,
+                         const Windows *w, const Convolution *v,
+                         const Tensor *y) {
+  const int64_t lead[] = {v->batch, v->out};
+  const Shape want = windows_shape(2, lead, w->axes, w->result);
+  if (v->in % v->groups != 0 || v->out % v->groups != 0)
+    return fail(c, E_GROUPS, "%I and %I channels do not part into %I %A",
+                v->in, v->out, v->groups, "groups");
+  if (shape_same(&want, &y->shape)) return OK;
+  return fail(c, E_SHAPE, "self %S gives %S, and %A is %S",
+              SHAPE_ARG(&self->shape), SHAPE_ARG(&want), "grad",
+              SHAPE_ARG(&grad->shape));
+}
+
+static Status weight_open(Context *c, Args *a, Windows *w, Convolution *v,
+                          Operands *o) {
   Tensor *self = a->at[0].tensor, *grad = a->at[1].tensor;
-  Tensor *x = NULL, *y = NULL, *out = NULL;
-  const OpId op = OP_conv_weight;
-  Conv2d v = {.what = CONV_TO_WEIGHT};
   Status s = check_pair_of(c, "grad", self, grad);
-  if (s == OK) s = pair_at(c, op, a, 2, 1, E_KERNEL, v.kernel);
-  if (s == OK) s = pair_at(c, op, a, 3, 1, E_STRIDE, v.stride);
-  if (s == OK) s = pair_at(c, op, a, 4, 0, E_PADDING, v.pad);
-  if (s == OK) s = pair_at(c, op, a, 5, 1, E_DILATION, v.dilation);
-  if (s == OK) s = groups_at(c, op, a, 6, &v.groups);
-  if (s == OK) s = images(c, "self", self, &x);
-  if (s == OK) s = images(c, "grad", grad, &y);
-  if (s != OK) goto done;
-  v.dtype = x->dtype;
-  v.batch = x->shape.size[0], v.in = x->shape.size[1];
-  v.out = y->shape.size[1];
-  set_pair(v.size, &x->shape);
-  if (v.in % v.groups != 0 || v.out % v.groups != 0)
-    s = fail(c, E_GROUPS, "%I and %I channels do not part into %I %A", v.in,
-             v.out, v.groups, "groups");
-  if (s == OK) s = result_size(c, &v, 0);
-  if (s == OK) s = result_size(c, &v, 1);
-  if (s == OK && (v.batch != y->shape.size[0] ||
-                  v.result[0] != y->shape.size[2] ||
-                  v.result[1] != y->shape.size[3])) {
-    const int64_t want[] = {v.batch, v.out, v.result[0], v.result[1]};
-    s = fail(c, E_SHAPE, "self %S gives %S, and %A is %S",
-             SHAPE_ARG(&self->shape), 4, want, "grad",
-             SHAPE_ARG(&grad->shape));
+  if (s == OK) s = weight_kernel(c, a, w);
+  if (s == OK) s = windows_options(c, OP_conv_weight, a, 3, 4, 5, w);
+  if (s == OK) s = groups_at(c, OP_conv_weight, a, 6, &v->groups);
+  if (s == OK) s = windows_operand(c, "self", self, w->axes, &o->self);
+  if (s == OK) s = windows_operand(c, "grad", grad, w->axes, &o->other);
+  if (s != OK) return s;
+  v->dtype = o->self->dtype;
+  v->batch = o->self->shape.size[0], v->in = o->self->shape.size[1];
+  v->out = o->other->shape.size[1];
+  windows_sizes(&o->self->shape, w->axes, w->size);
+  s = windows_count(c, w);
+  return s == OK ? check_grad(c, self, grad, w, v, o->other) : s;
+}
+
+Status run_conv_weight(Context *c, Args *a, Tensor **r) {
+  Windows w;
+  Convolution v = {.what = CONV_TO_WEIGHT};
+  Operands o = {NULL};
+  Status s = weight_open(c, a, &w, &v, &o);
+  if (s == OK) {
+    const int64_t lead[] = {v.out, v.in / v.groups};
+    const Shape shape = windows_shape(2, lead, w.axes, w.kernel);
+    s = tensor_new(c, tensor_device(o.self), v.dtype, &shape, &o.out);
   }
   if (s == OK) {
-    const int64_t sizes[] = {v.out, v.in / v.groups, v.kernel[0], v.kernel[1]};
-    const Shape shape = shape_of(4, sizes);
-    s = tensor_new(c, tensor_device(x), x->dtype, &shape, &out);
+    v.x = tensor_data(o.self), v.w = tensor_data(o.out);
+    v.y = tensor_data(o.other);
+    set_windows(&v, &w);
+    s = run_job(c, &v, o.out);
   }
-  if (s == OK) {
-    v.x = tensor_data(x), v.w = tensor_data(out), v.y = tensor_data(y);
-    s = run_conv(c, &v, out, self, false, &r[0]);
-  }
-done:
-  tensor_release(c, x);
-  tensor_release(c, y);
-  tensor_release(c, out);
-  return s;
-}
-
-/* ---- max_pool2d ---- */
-
-/* Windows: ceil_mode adds one unless it would start in the right padding. */
-static Status pool_size(Context *c, Pool2d *p, bool ceil_mode, int i) {
-  const int64_t reach = p->dilation[i] * (p->kernel[i] - 1) + 1;
-  const int64_t room = p->size[i] + 2 * p->pad[i] - reach;
-  if (2 * p->pad[i] > p->kernel[i])
-    return fail(c, E_PAD_GT_HALF, "%A %I is above half the kernel %I",
-                "padding", p->pad[i], p->kernel[i]);
-  if (room < 0)
-    return fail(c, E_KERNEL_TOO_BIG,
-                "%A reaches over %I, the padded input has %I", "kernel", reach,
-                p->size[i] + 2 * p->pad[i]);
-  p->result[i] = room / p->stride[i] + 1;
-  if (!ceil_mode || room % p->stride[i] == 0) return OK;
-  if (p->result[i] * p->stride[i] < p->size[i] + p->pad[i]) p->result[i]++;
-  return OK;
-}
-
-static Status pool_args(Context *c, Args *a, Pool2d *p) {
-  const OpId op = OP_max_pool2d;
-  Status s = pair_at(c, op, a, 1, 1, E_KERNEL, p->kernel);
-  if (s != OK) return s;
-  if (a->at[2].kind == ARG_NONE) a->at[2] = arg_sizes(2, p->kernel);
-  s = pair_at(c, op, a, 2, 1, E_STRIDE, p->stride);
-  if (s == OK) s = pair_at(c, op, a, 3, 0, E_PADDING, p->pad);
-  if (s == OK) s = pair_at(c, op, a, 4, 1, E_DILATION, p->dilation);
-  return s;
-}
-
-/* Every window that a dilated kernel makes must hold an element. */
-static Status check_windows(Context *c, const Pool2d *p, const Tensor *x) {
-  if (p->size[0] > 0 && p->size[1] > 0) return OK;
-  return fail(c, E_EMPTY, "%A %S has empty planes", "self",
-              SHAPE_ARG(&x->shape));
-}
-
-Status run_max_pool2d(Context *c, Args *a, Tensor **r) {
-  Tensor *self = a->at[0].tensor, *x = NULL, *out = NULL, *at = NULL;
-  Pool2d p = {0};
-  Status s = pool_args(c, a, &p);
-  const bool ceil_mode = args_integer(OP_max_pool2d, a, 5) != 0;
-  if (s == OK) s = images(c, "self", self, &x);
-  if (s != OK) return s;
-  set_pair(p.size, &x->shape);
-  s = check_windows(c, &p, self);
-  if (s == OK) s = pool_size(c, &p, ceil_mode, 0);
-  if (s == OK) s = pool_size(c, &p, ceil_mode, 1);
-  if (s != OK) goto done;
-  const int lead = self->shape.rank - 2;
-  Shape shape = self->shape;
-  shape.size[lead] = p.result[0], shape.size[lead + 1] = p.result[1];
-  p.dtype = x->dtype;
-  p.planes = x->shape.size[0] * x->shape.size[1];
-  s = tensor_new(c, tensor_device(x), x->dtype, &shape, &out);
-  if (s == OK) s = tensor_new(c, tensor_device(x), DTYPE_I64, &shape, &at);
-  if (s == OK && out->count > 0) {
-    p.x = tensor_data(x), p.y = tensor_data(out), p.at = tensor_data(at);
-    Backend *b = tensor_backend(x);
-    s = check_done(c, b->max_pool(b, &p));
-  }
-  if (s == OK) s = plain(c, out, self->dtype, tensor_device(x), &r[0]);
-  if (s == OK) r[1] = tensor_share(at);
-done:
-  tensor_release(c, x);
-  tensor_release(c, out);
-  tensor_release(c, at);
+  if (s == OK) s = give(c, o.out, a->at[0].tensor, false, &r[0]);
+  operands_close(c, &o);
   return s;
 }

@@ -18,7 +18,7 @@
  *   POSITION(name)     a place along an axis, from the caller's base
  *   INTEGER(name)      INTEGER_OR(name, k)
  *   NUMBER(name)       NUMBER_OR(name, k)     keep their subtype
- *   PAIR(name)         one whole number, or a table of two
+ *   TUPLE(name)        one whole number, or a table of them: one for each axis
  *   WHOLES(name)       a whole number, or a table of any number of them
  *   DIM_LISTS_OR(name, k)  a whole number, or two lists of dims, of as many
  *                      each: then WHOLES, those of the second list behind
@@ -29,10 +29,11 @@
  *                      written like one; CHOICE_OR: or left out, the first
  *   O_...              the same as an option of the last table:
  *     O_FLAG(name, 0|1)  O_NUMBER(name, k)  O_INTEGER(name, k)  O_V(name, k)
- *     O_PAIR(name, k)    one whole number, or a table of two
  *     O_NAMES(name)      the table of options itself: whole numbers by any
  *                        names, as the text "p=2 h=3 "
  *     O_SIZES(name)      sizes in a table, or one number
+ *     O_TUPLE(name, k)   one whole number, or a table: one for each axis
+ *     O_TUPLE_OR(name, k, "first|second")   or one of these words (ARG_TEXT)
  *     O_DIM(name, k)     one axis; k counts from 0
  *     O_POSITION(name)   a place along an axis; none when left out
  *     O_CHOICE(name, "first|second")   the first is the default
@@ -60,7 +61,7 @@
 #define INTEGER_OR(name, value) {#name, PARAM_INTEGER, MAY_LACK, value, NULL}
 #define NUMBER(name) {#name, PARAM_NUMBER, NEEDED, 0, NULL}
 #define NUMBER_OR(name, value) {#name, PARAM_NUMBER, MAY_LACK, value, NULL}
-#define PAIR(name) {#name, PARAM_PAIR, NEEDED, 0, NULL}
+#define TUPLE(name) {#name, PARAM_TUPLE, NEEDED, 0, NULL}
 #define WHOLES(name) {#name, PARAM_WHOLES, NEEDED, 0, NULL}
 #define DIM_LISTS_OR(name, value) \
   {#name, PARAM_DIM_LISTS, MAY_LACK, value, NULL}
@@ -75,8 +76,10 @@
 #define O_POSITION(name) {#name, PARAM_POSITION, OPTION, NAN, NULL}
 #define O_INTEGER(name, value) {#name, PARAM_INTEGER, OPTION, value, NULL}
 #define O_V(name, value) {#name, PARAM_VALUE, OPTION, value, NULL}
-#define O_PAIR(name, value) {#name, PARAM_PAIR, OPTION, value, NULL}
 #define O_SIZES(name) {#name, PARAM_SHAPE_TABLE, OPTION, 0, NULL}
+#define O_TUPLE(name, value) {#name, PARAM_TUPLE, OPTION, value, NULL}
+#define O_TUPLE_OR(name, value, words) \
+  {#name, PARAM_TUPLE, OPTION, value, words}
 #define O_CHOICE(name, words) {#name, PARAM_CHOICE, OPTION, 0, words}
 #define O_TENSOR(name) {#name, PARAM_TENSOR, OPTION, 0, NULL}
 #define O_DTYPE {"dtype", PARAM_DTYPE, OPTION, 0, NULL}

@@ -19,7 +19,7 @@
 #undef INTEGER_OR
 #undef NUMBER
 #undef NUMBER_OR
-#undef PAIR
+#undef TUPLE
 #undef WHOLES
 #undef DIM_LISTS_OR
 #undef TEXT
@@ -33,8 +33,9 @@
 #undef O_INTEGER
 #undef O_POSITION
 #undef O_V
-#undef O_PAIR
 #undef O_SIZES
+#undef O_TUPLE
+#undef O_TUPLE_OR
 #undef O_CHOICE
 #undef O_TENSOR
 #undef O_DTYPE

@@ -153,7 +153,7 @@ const char *op_kind_name(OpKind kind) {
 const char *param_kind_name(ParamKind kind) {
   static const char *const names[] = {
       "tensor", "operand", "value",   "tensors", "positions", "dim",    "dims",
-      "dims",    "shape",  "sizes",   "position", "integer", "number", "pair", "wholes",
+      "dims",    "shape",  "sizes",   "position", "integer", "number", "tuple", "wholes",
       "dim lists",
       "string",  "names", "flag",    "choice",  "dtype",   "device", "generator"};
   return names[kind];

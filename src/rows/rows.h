@@ -45,7 +45,7 @@ typedef enum ParamKind {
   PARAM_POSITION,
   PARAM_INTEGER,
   PARAM_NUMBER,
-  PARAM_PAIR,
+  PARAM_TUPLE,
   PARAM_WHOLES, /* a whole number, or a table of any number of them */
   PARAM_DIM_LISTS, /* a whole number, or two lists of dims */
   PARAM_TEXT,

@@ -17,7 +17,7 @@ typedef enum ArgKind {
   ARG_INTEGER, /* integer: INTEGER, DIM, POSITION, FLAG, CHOICE, DTYPE; and a
                   number of integer subtype */
   ARG_NUMBER,  /* number: a float */
-  ARG_SIZES,   /* sizes: SHAPE, DIMS, PAIR; dims and positions count from 0 */
+  ARG_SIZES,   /* sizes: SHAPE, DIMS, TUPLE; dims and positions count from 0 */
   ARG_WHOLES,  /* wholes: a table of whole numbers, as long as it likes */
   ARG_TEXT,
   ARG_DEVICE,

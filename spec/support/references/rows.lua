@@ -26,27 +26,6 @@ local function softmax(list)
   return result
 end
 
-local function layer_norm(args, options)
-  local a, shape, weight, bias = table.unpack(args, 1, 4)
-  local n = array.count(shape)
-  local data = {}
-  for first = 1, #a.data, n do
-    local mean, variance = 0.0, 0.0
-    for k = first, first + n - 1 do mean = mean + a.data[k] / n end
-    for k = first, first + n - 1 do
-      variance = variance + (a.data[k] - mean) ^ 2 / n
-    end
-    local scale = 1 / math.sqrt(variance + (options.eps or 1e-5))
-    for k = 1, n do
-      local value = (a.data[first + k - 1] - mean) * scale
-      if weight then value = value * weight.data[k] end
-      if bias then value = value + bias.data[k] end
-      data[first + k - 1] = value
-    end
-  end
-  return array.new(a.shape, data, a.dtype)
-end
-
 local function one_hot(args, options)
   local a, classes = args[1], args[2]
   local shape = array.copy(a.shape)
@@ -60,7 +39,6 @@ end
 return {
   softmax = function(args) return along(args[1], args[2], softmax) end,
   log_softmax = function(args) return along(args[1], args[2], log_softmax) end,
-  layer_norm = layer_norm,
   one_hot = one_hot,
   gelu = function(args, options)
     local name = options.approximate == "tanh" and "gelu_tanh" or "gelu_erf"
