@@ -41,7 +41,7 @@ local wrong = {
     "repeat_interleave: counts[2] is -2; a count is not negative" },
   { "roll", { { 1, 2 }, 1 }, "rank", "roll: 2 shifts for 1 dims" },
   { "roll", { { 1, 2 } }, "rank", "roll: 2 shifts for 1 dims" },
-  { "rot90", { 1, { 1, 1 } }, "duplicate", "rot90: dims 1 occurs twice" },
+  { "rot90", { 1, { 1, 1 } }, "dims", "rot90: dims 1 occurs twice" },
   { "rot90", { 1, { 1 } }, "rank", "rot90: 1 dims; two are due" },
   { "pad", { { 1 } }, "type",
     "pad: widths come in pairs, {before, after, ...}" },

@@ -90,9 +90,9 @@ describe("masks", function()
   it("are bool and stretch", function()
     raises("dtype", "masked_select: mask is f32; a mask is bool", x.masked_select,
       x, ts.ones(2, 3))
-    raises("mask", "masked_select: mask {2} and self {2,3} do not broadcast",
+    raises("shape", "masked_select: mask {2} and self {2,3} do not broadcast",
       x.masked_select, x, ts.tensor{true, false})
-    refuses("mask", "mask {2} and self {2,3} do not broadcast", "masked_scatter",
+    refuses("shape", "mask {2} and self {2,3} do not broadcast", "masked_scatter",
       ts.tensor{true, false}, ts.ones(6))
   end)
 

@@ -24,7 +24,7 @@ static Status stretch(Context *c, const Tensor *self, const Tensor *mask,
     shape_contiguous(space);
     return OK;
   }
-  return fail(c, E_MASK, "%A %S and self %S do not broadcast", "mask",
+  return fail(c, E_SHAPE, "%A %S and self %S do not broadcast", "mask",
               SHAPE_ARG(&mask->shape), SHAPE_ARG(&self->shape));
 }
 

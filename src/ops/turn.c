@@ -6,6 +6,13 @@
 
 #include "ops/run.h"
 
+/* Of these ops the dims are one argument: what is wrong with it has one code.
+ */
+static Status dims_wrong(Context *c, Status s) {
+  if (s == E_DIM || s == E_DUPLICATE) c->failure.status = E_DIMS;
+  return c->failure.status;
+}
+
 /* ---- flip ---- */
 
 Status run_flip(Context *c, Args *a, Tensor **r) {
@@ -13,7 +20,7 @@ Status run_flip(Context *c, Args *a, Tensor **r) {
   Tensor *out = NULL;
   bool turns[MAX_RANK];
   Status s = check_dims(c, &a->at[1], x, turns);
-  if (s != OK) return s;
+  if (s != OK) return dims_wrong(c, s);
   Shape seen = x->shape;
   int64_t more = 0;
   for (int i = 0; i < seen.rank; i++) {
@@ -60,7 +67,7 @@ Status run_rot90(Context *c, Args *a, Tensor **r) {
     s = check_dim(c, "dims", flip.at[1].sizes[i], x->shape.rank, x, &dim[i]);
   if (s == OK && dim[0] == dim[1])
     s = fail(c, E_DUPLICATE, "%A %P occurs twice", "dims", (int64_t)dim[0]);
-  if (s != OK) return s;
+  if (s != OK) return dims_wrong(c, s);
   if (k == 0) return op_unary(c, OP_clone, x, &r[0]);
   if (k == 2) return op_call(c, OP_flip, &flip, r);
   s = op_transpose(c, x, dim[0], dim[1], &turned);
