@@ -53,10 +53,10 @@ static __device__ T warp_sum_exp(const T *x, int64_t n, T shift) {
 
 /* log(sum(e^x)); the shift by an infinite maximum would give NaN. */
 template <typename T>
-static __device__ T warp_log_sum_exp(const T *x, int64_t n) {
+static __device__ T warp_log_sum_exp(const T *x, int64_t n, T *shift) {
   const T most = warp_greatest(x, n);
-  const T shift = most - most == 0 ? most : T(0);
-  return log_of(warp_sum_exp(x, n, shift)) + shift;
+  *shift = most - most == 0 ? most : T(0);
+  return log_of(warp_sum_exp(x, n, *shift));
 }
 
 /* The same of COLUMNS columns by a block; see column_chunk. */
@@ -109,8 +109,9 @@ LAUNCH_POINTERS(LogSumExp, s, {
 
 template <typename T> static __global__ void logsumexp_rows(LogSumExp s) {
   EACH_WARP(i, s.rows) {
-    const T r = warp_log_sum_exp((const T *)s.x + i * s.n, s.n);
-    if (is_first_lane()) ((T *)s.y)[i] = r;
+    T shift;
+    const T r = warp_log_sum_exp((const T *)s.x + i * s.n, s.n, &shift);
+    if (is_first_lane()) ((T *)s.y)[i] = r + shift;
   }
 }
 
@@ -194,10 +195,13 @@ static __global__ void cross_entropy_rows(CrossEntropy e) {
   EACH_WARP(i, e.rows) {
     const T *x = (const T *)e.x + i * e.n;
     const int64_t label = ((const int64_t *)e.label)[i];
-    const T lse = warp_log_sum_exp(x, e.n);
+    T shift;
+    const T log = warp_log_sum_exp(x, e.n, &shift);
     if (!is_first_lane()) continue;
-    ((T *)e.lse)[i] = lse;
-    ((T *)e.loss)[i] = label == e.ignore ? T(0) : lse - x[label - e.base];
+    ((T *)e.lse)[2 * i] = shift;
+    ((T *)e.lse)[2 * i + 1] = log;
+    ((T *)e.loss)[i] =
+        label == e.ignore ? T(0) : log + (shift - x[label - e.base]);
   }
 }
 
@@ -206,8 +210,10 @@ static __global__ void cross_entropy_pull_rows(CrossEntropy e) {
   EACH(k, e.rows * e.n) {
     const int64_t i = k / e.n, j = k - i * e.n;
     const int64_t label = ((const int64_t *)e.label)[i];
-    const T lse = ((const T *)e.lse)[i], g = ((const T *)e.g)[i * e.g_stride];
-    const T p = exp_of(((const T *)e.x)[k] - lse);
+    const T shift = ((const T *)e.lse)[2 * i];
+    const T log = ((const T *)e.lse)[2 * i + 1];
+    const T g = ((const T *)e.g)[i * e.g_stride];
+    const T p = exp_of((((const T *)e.x)[k] - shift) - log);
     const T slope = j == label - e.base ? p - 1 : p;
     ((T *)e.gx)[k] = label == e.ignore ? T(0) : g * slope;
   }

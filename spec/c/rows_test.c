@@ -2,7 +2,7 @@
  * against plain loops in long double, on every level. */
 #include "check.h"
 #include "cpu/kernels.h"
-#include "cpu/pool2d.h"
+#include "cpu/pool.h"
 #include "cpu/rows.h"
 #include "ground/ledger.h"
 
@@ -141,7 +141,7 @@ static void check_lse(Dtype d, int64_t n, int level) {
   const int64_t bytes = (int64_t)dtype_bytes(d) * n, all = n * ROWS;
   char *x = numbers(d, all, -20, 20), *gx = reserve(all * 8);
   char *g = numbers(d, ROWS, 0, 1);
-  double y[ROWS], loss[ROWS], lse[ROWS];
+  double y[ROWS], loss[ROWS], lse[2 * ROWS];
   int64_t label[ROWS];
   for (int i = 0; i < ROWS; i++)
     label[i] = i == 2 ? -100 : 1 + (int64_t)(check_random(&seed) * (double)n);
@@ -159,7 +159,8 @@ static void check_lse(Dtype d, int64_t n, int level) {
     const Wide want = exact_lse(d, x + row * bytes, n);
     const double near = 16 * unit(d) * (20 + fabs((double)want));
     CHECK_NEAR(get(d, y, row), (double)want, near);
-    CHECK(get(d, lse, row) == get(d, y, row));
+    CHECK_NEAR(get(d, lse, 2 * row) + get(d, lse, 2 * row + 1),
+               get(d, y, row), near);
     const bool ignored = label[row] == -100;
     const Wide own = ignored ? want
                              : (Wide)get(d, x + row * bytes, label[row] - 1);
@@ -334,13 +335,41 @@ static void test_norm_slots(void) {
 
 /* ---- max_pool ---- */
 
-static void check_pool(Pool2d *p, int level) {
-  const int64_t plane = p->size[0] * p->size[1];
-  for (int a = 0; a < 2; a++)
+/* The place of the greatest element of window `i` of a plane, by one loop. */
+static int64_t best_of(const MaxPool *p, const char *x, int64_t plane,
+                       int64_t i) {
+  const int64_t slice = i / (p->result[1] * p->result[2]);
+  const int64_t row = i / p->result[2] % p->result[1], col = i % p->result[2];
+  const int64_t from[3] = {slice, row, col};
+  const int64_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  int64_t best = -1;
+  for (int64_t j = 0; j < taps; j++) {
+    const int64_t tap[3] = {j / (p->kernel[1] * p->kernel[2]),
+                            j / p->kernel[2] % p->kernel[1], j % p->kernel[2]};
+    int64_t place = 0;
+    bool inside = true;
+    for (int a = 0; a < 3; a++) {
+      const int64_t at =
+          from[a] * p->stride[a] - p->pad[a] + tap[a] * p->dilation[a];
+      inside = inside && at >= 0 && at < p->size[a];
+      place = place * p->size[a] + at;
+    }
+    if (!inside) continue;
+    const double v = get(p->dtype, x, plane + place);
+    const double m = best < 0 ? 0 : get(p->dtype, x, plane + best);
+    if (best < 0 || v > m || (isnan(v) && !isnan(m))) best = place;
+  }
+  return best;
+}
+
+static void check_pool(MaxPool *p, int level) {
+  const int64_t plane = p->size[0] * p->size[1] * p->size[2];
+  for (int a = 0; a < 3; a++)
     p->result[a] = (p->size[a] + 2 * p->pad[a] -
                     p->dilation[a] * (p->kernel[a] - 1) - 1) /
                        p->stride[a] + 1;
-  const int64_t made = p->result[0] * p->result[1];
+  const int64_t made = p->result[0] * p->result[1] * p->result[2];
+  const int64_t rows = p->result[0] * p->result[1];
   char *x = reserve(p->planes * plane * 8), *y = reserve(p->planes * made * 8);
   int64_t *at = reserve(p->planes * made * 8), bad = 0;
   for (int64_t i = 0; i < p->planes * plane; i++) {
@@ -350,38 +379,26 @@ static void check_pool(Pool2d *p, int level) {
   }
   p->x = x, p->y = y, p->at = (char *)at;
   static const PoolLevel *const pools[LEVEL_COUNT] = {
-      &pool2d_base,
+      &pool_base,
 #if defined(__x86_64__)
-      &pool2d_avx2, &pool2d_avx512
+      &pool_avx2, &pool_avx512
 #endif
   };
   const int64_t bytes = (int64_t)dtype_bytes(p->dtype);
-  for (int64_t i = 0; i < p->planes * p->result[0]; i++)
-    pools[level]->row[p->dtype == DTYPE_F64](
-        p, x + i / p->result[0] * plane * bytes, i % p->result[0],
-        y + i * p->result[1] * bytes, at + i * p->result[1]);
+  for (int64_t i = 0; i < p->planes * rows; i++)
+    pools[level]->max[p->dtype == DTYPE_F64](
+        p, x + i / rows * plane * bytes, i % rows / p->result[1],
+        i % p->result[1], y + i * p->result[2] * bytes, at + i * p->result[2]);
   for (int64_t i = 0; i < p->planes * made; i++) {
-    const int64_t row = i % made / p->result[1], col = i % p->result[1];
-    int64_t best = -1;
-    for (int64_t j = 0; j < p->kernel[0] * p->kernel[1]; j++) {
-      const int64_t h = row * p->stride[0] - p->pad[0] +
-                        j / p->kernel[1] * p->dilation[0];
-      const int64_t w = col * p->stride[1] - p->pad[1] +
-                        j % p->kernel[1] * p->dilation[1];
-      if (h < 0 || w < 0 || h >= p->size[0] || w >= p->size[1]) continue;
-      const double v = get(p->dtype, x, i / made * plane + h * p->size[1] + w);
-      const double m =
-          best < 0 ? 0 : get(p->dtype, x, i / made * plane + best);
-      if (best < 0 || v > m || (isnan(v) && !isnan(m)))
-        best = h * p->size[1] + w;
-    }
-    const double want = get(p->dtype, x, i / made * plane + best);
+    const int64_t first = i / made * plane;
+    const int64_t best = best_of(p, x, first, i % made);
+    const double want = get(p->dtype, x, first + best);
     const double got = get(p->dtype, y, i);
     bad += at[i] != best || !(got == want || (isnan(got) && isnan(want)));
   }
   CHECK(bad == 0, "kernel %d stride %d pad %d dilation %d level %d: %d",
-        (int)p->kernel[1], (int)p->stride[1], (int)p->pad[1],
-        (int)p->dilation[1], level, (int)bad);
+        (int)p->kernel[2], (int)p->stride[2], (int)p->pad[2],
+        (int)p->dilation[2], level, (int)bad);
   free(x), free(y), free(at);
 }
 
@@ -393,18 +410,21 @@ static void test_pool(void) {
     for (int level = 0; level <= level_best(); level++)
       for (int64_t size = 7; size < 70; size += 20) {
         const int64_t *w = ways[i];
-        Pool2d p = {.dtype = size % 3 == 0 ? DTYPE_F64 : DTYPE_F32,
-                    .planes = 2, .size = {9, size}, .kernel = {w[0], w[0]},
-                    .stride = {w[1], w[1]}, .pad = {w[2], w[2]},
-                    .dilation = {w[3], w[3]}};
+        const bool deep = size == 27;
+        MaxPool p = {.dtype = size % 3 == 0 ? DTYPE_F64 : DTYPE_F32,
+                     .planes = 2, .size = {deep ? 8 : 1, 9, size},
+                     .kernel = {deep ? w[0] : 1, w[0], w[0]},
+                     .stride = {deep ? w[1] : 1, w[1], w[1]},
+                     .pad = {deep ? w[2] : 0, w[2], w[2]},
+                     .dilation = {deep ? w[3] : 1, w[3], w[3]}};
         check_pool(&p, level);
       }
   float x[8] = {1, 4, 4, 2, 3, 0, 1, 9}, y[2];
   int64_t at[2];
-  const Pool2d p = {.dtype = DTYPE_F32, .planes = 1, .size = {2, 4},
-                    .kernel = {2, 2}, .stride = {2, 2}, .dilation = {1, 1},
-                    .result = {1, 2}, .x = (char *)x, .y = (char *)y,
-                    .at = (char *)at};
+  const MaxPool p = {.dtype = DTYPE_F32, .planes = 1, .size = {1, 2, 4},
+                     .kernel = {1, 2, 2}, .stride = {1, 2, 2},
+                     .dilation = {1, 1, 1}, .result = {1, 1, 2},
+                     .x = (char *)x, .y = (char *)y, .at = (char *)at};
   CHECK(cpu_max_pool(&backend, &p));
   CHECK(y[0] == 4 && at[0] == 1 && y[1] == 9 && at[1] == 7);
 }

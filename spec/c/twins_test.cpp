@@ -696,7 +696,7 @@ void entropy_of(Dtype d, int64_t rows, int64_t n, int64_t g_stride) {
   set_value(&label, 1, -100);
   twins(name_of("cross_entropy", d),
         {drawn(d, all, -4, 4), label, drawn(d, each, 0, 1),
-         drawn(d, each, 0, 1), drawn(d, each, -1, 1), drawn(d, all, 0, 1)},
+         drawn(d, 2 * each, 0, 1), drawn(d, each, -1, 1), drawn(d, all, 0, 1)},
         20 * close_to(d), [=](Backend *b, const Pointers &at) {
           CrossEntropy e = {};
           e.dtype = d, e.rows = rows, e.n = n, e.base = 1, e.ignore = -100;

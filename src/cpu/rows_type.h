@@ -174,11 +174,17 @@ INLINE void FN(row_close)(const FN(Row) *r) {
 #define FROM(s, field, i) \
   ((const REAL *)(const void *)(s)->field + (i) * (s)->n)
 
+/* log(sum(e^x)) as shift + log: added up, the second is lost where the first is
+ * large, and with it every weight e^(x - lse). */
+typedef struct FN(Lse) {
+  REAL shift, log;
+} FN(Lse);
+
 /* The greatest number is infinite: so is the sum, unless NaN is about. */
-NOINLINE REAL FN(edge_lse)(const REAL *x, int64_t n, REAL m) {
+NOINLINE FN(Lse) FN(edge_lse)(const REAL *x, int64_t n, REAL m) {
   for (int64_t i = 0; i < n; i++)
-    if (x[i] != x[i]) return x[i];
-  return m;
+    if (x[i] != x[i]) return (FN(Lse)){x[i], 0};
+  return (FN(Lse)){m, 0};
 }
 
 /* ---- rows of one vector ----
@@ -231,12 +237,12 @@ NOINLINE void FN(tiny_softmax)(const Softmax *s, int64_t i) {
   FN(tiny_store)(e, s->n, y);
 }
 
-NOINLINE REAL FN(tiny_lse)(const REAL *from, int64_t n) {
+NOINLINE FN(Lse) FN(tiny_lse)(const REAL *from, int64_t n) {
   REAL x[PAD], e[PAD];
   FN(tiny_load)(from, n, x);
   const REAL m = FN(tiny_greatest)(x);
   if (m - m != 0) return FN(edge_lse)(from, n, m);
-  return m + FN(sm_log)(FN(tiny_exp)(x, n, m, e));
+  return (FN(Lse)){m, FN(sm_log)(FN(tiny_exp)(x, n, m, e))};
 }
 
 /* ---- softmax ---- */
@@ -296,7 +302,7 @@ ROWS_LOOP(softmax_pull, Softmax)
 
 /* ---- log(sum(e^x)) ---- */
 
-INLINE REAL FN(row_lse)(const REAL *x, int64_t n) {
+INLINE FN(Lse) FN(row_lse)(const REAL *x, int64_t n) {
   FN(Pads) pads;
   FN(Row) r;
   if (n <= PAD) return FN(tiny_lse)(x, n);
@@ -304,11 +310,12 @@ INLINE REAL FN(row_lse)(const REAL *x, int64_t n) {
   const REAL m = FN(greatest)(&r);
   if (m - m != 0) return FN(edge_lse)(x, n, m);
   r.shift = m;
-  return m + FN(sm_log)(FN(sum_exp)(&r));
+  return (FN(Lse)){m, FN(sm_log)(FN(sum_exp)(&r))};
 }
 
 INLINE void FN(logsumexp_row)(const LogSumExp *s, int64_t i) {
-  ((REAL *)(void *)s->y)[i] = FN(row_lse)(FROM(s, x, i), s->n);
+  const FN(Lse) lse = FN(row_lse)(FROM(s, x, i), s->n);
+  ((REAL *)(void *)s->y)[i] = lse.shift + lse.log;
 }
 ROWS_LOOP(logsumexp, LogSumExp)
 
@@ -320,15 +327,15 @@ INLINE int64_t FN(label_of)(const CrossEntropy *s, int64_t i) {
 
 INLINE void FN(cross_entropy_row)(const CrossEntropy *s, int64_t i) {
   const REAL *x = FROM(s, x, i);
-  const REAL lse = FN(row_lse)(x, s->n);
+  const FN(Lse) lse = FN(row_lse)(x, s->n);
   const int64_t label = FN(label_of)(s, i);
-  ((REAL *)(void *)s->lse)[i] = lse;
+  ((FN(Lse) *)(void *)s->lse)[i] = lse;
   ((REAL *)(void *)s->loss)[i] =
-      label == s->ignore ? 0 : lse - x[label - s->base];
+      label == s->ignore ? 0 : lse.log + (lse.shift - x[label - s->base]);
 }
 ROWS_LOOP(cross_entropy, CrossEntropy)
 
-TERM(cross, r->scale * FN(decay)(s->x[i] - r->shift))
+TERM(cross, r->scale * FN(decay)((s->x[i] - r->shift) - r->part))
 EACH(cross)
 
 INLINE void FN(cross_entropy_pull_row)(const CrossEntropy *s, int64_t i) {
@@ -341,10 +348,12 @@ INLINE void FN(cross_entropy_pull_row)(const CrossEntropy *s, int64_t i) {
     return;
   }
   FN(row_open)(&r, s->n, FROM(s, x, i), NULL, y, &pads);
-  r.shift = ((const REAL *)(const void *)s->lse)[i];
+  const FN(Lse) lse = ((const FN(Lse) *)(const void *)s->lse)[i];
+  r.shift = lse.shift, r.part = lse.log;
   r.scale = ((const REAL *)(const void *)s->g)[i * s->g_stride];
   const int64_t j = label - s->base;
-  const REAL own = r.scale * (FN(decay)(r.main.x[j] - r.shift) - 1);
+  const REAL own =
+      r.scale * (FN(decay)((r.main.x[j] - r.shift) - r.part) - 1);
   FN(each_cross)(&r);
   FN(row_close)(&r);
   y[j] = own; /* last: gx may be x */

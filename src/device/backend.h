@@ -378,9 +378,10 @@ typedef struct LayerNorm {
   void *scratch; /* pull */
 } LayerNorm;
 
-/* loss[i] = log(sum(e^x[i])) - x[i, label - base] and lse[i] = the logarithm;
- * a label equal to `ignore` (as stored) gives loss 0.
- * pull: gx[i, j] = g[i] (e^(x - lse) - [j is the label]), 0 where ignored;
+/* loss[i] = log(sum(e^x[i])) - x[i, label - base]; a label equal to `ignore`
+ * (as stored) gives loss 0.  lse (rows, 2): the logarithm as a shift and what
+ * is added to it, for the pull:
+ *   gx[i, j] = g[i] (e^(x - lse) - [j is the label]), 0 where ignored;
  * g has stride g_stride (0: one for all). */
 typedef struct CrossEntropy {
   Dtype dtype;

@@ -139,13 +139,29 @@ Tensor *log_softmax_push(Tape *t, Tensor *tx) {
 
 /* ---- logsumexp: weights e^(x - r), 0 where r is -inf ---- */
 
+/* Made of x - max(x), not of x - r: where x is large, r has lost the logarithm
+ * of the sum.  The greatest is a constant here; the weights do not depend on
+ * which number is taken away. */
 static Tensor *weights(Tape *t) {
+  int64_t dims[MAX_RANK];
+  const int count = node_dims(t->node, dims);
   Tensor *x = tape_saved(t, SAVED_X);
-  Tensor *r = keep_axes(t, tape_saved(t, SAVED_R));
-  Tensor *some = tape_binary(t, OP_gt, r, tape_number(t, -INFINITY));
-  Tensor *nan = tape_unary(t, OP_isnan, r);
-  Tensor *safe = tape_binary(t, OP_logical_or, some, nan);
-  return choose(t, safe, EXP(SUB(x, choose(t, safe, r))));
+  Tensor *most = x;
+  if (t->status != OK || x->count == 0) return x; /* no weight to give */
+  if (x->shape.rank > 0 && count > 0) {
+    Args a = tape_args(OP_amax);
+    a.at[0] = arg_tensor(x);
+    a.at[1] = arg_sizes(count, dims);
+    a.at[2] = arg_integer(1);
+    most = tape_call(t, OP_amax, &a);
+  }
+  most = tape_unary(t, OP_detach, most);
+  Tensor *shift = choose(t, tape_unary(t, OP_isfinite, most), most);
+  Tensor *e = EXP(SUB(x, shift));
+  Tensor *sum = tape_sum_axes(t, e, count, dims);
+  Tensor *some = tape_binary(t, OP_ne, sum, tape_number(t, 0));
+  Tensor *whole = tape_ternary(t, OP_where, some, sum, tape_number(t, 1));
+  return DIV(e, whole);
 }
 
 Tensor *logsumexp_back(Tape *t, Tensor *g) {

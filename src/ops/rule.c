@@ -365,6 +365,15 @@ static Status reduce_losses(Context *c, Tensor *losses, Tensor *labels,
   return s;
 }
 
+/* Two numbers for each row. */
+static Status new_pairs(Context *c, Device *d, Dtype dtype, const Shape *rows,
+                        Tensor **r) {
+  Shape pairs = {.rank = 2};
+  pairs.size[0] = shape_count(rows), pairs.size[1] = 2;
+  pairs = shape_of(2, pairs.size);
+  return tensor_new(c, d, dtype, &pairs, r);
+}
+
 Status run_cross_entropy_rows(Context *c, Args *a, Tensor **r) {
   Tensor *self = a->at[0].tensor, *target = a->at[1].tensor;
   Tensor *x = NULL, *labels = NULL, *losses = NULL, *lse = NULL, *loss = NULL;
@@ -381,7 +390,7 @@ Status run_cross_entropy_rows(Context *c, Args *a, Tensor **r) {
   s = check_labels(c, labels, n, ignore);
   if (s == OK) s = plain(c, self, dtype, d, &x);
   if (s == OK) s = tensor_new(c, d, dtype, &labels->shape, &losses);
-  if (s == OK) s = tensor_new(c, d, dtype, &labels->shape, &lse);
+  if (s == OK) s = new_pairs(c, d, dtype, &labels->shape, &lse);
   if (s == OK && x->count > 0) {
     const CrossEntropy job = {.dtype = dtype, .rows = x->count / n, .n = n,
                               .base = c->failure.base, .ignore = ignore,

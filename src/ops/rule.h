@@ -20,7 +20,7 @@ Status rule_layer_norm_pull(Context *c, Tensor *x, Tensor *w, Tensor *mean,
                             Tensor *rstd, Tensor *g, int64_t size, Tensor **gx,
                             Tensor **gw, Tensor **gb);
 
-/* gx of cross_entropy; lse (n) as saved; g: one for each row, or rank 0. */
+/* gx of cross_entropy; lse (n, 2) as saved; g: one for each row, or rank 0. */
 Status rule_cross_entropy_pull(Context *c, Tensor *x, Tensor *target,
                                Tensor *lse, Tensor *g, int64_t ignore,
                                Tensor **gx);
