@@ -148,27 +148,27 @@ static void test_empty(void) {
 /* ---- convolutions ---- */
 
 /* Where tap (o, c, i, j) of result (n, h, w) reads: the offset in x, or -1. */
-static int64_t source(const Conv2d *c, int64_t n, int64_t channel, int64_t h,
-                      int64_t w, int64_t i, int64_t j) {
-  const int64_t y = h * c->stride[0] - c->pad[0] + i * c->dilation[0];
-  const int64_t x = w * c->stride[1] - c->pad[1] + j * c->dilation[1];
-  if (y < 0 || x < 0 || y >= c->size[0] || x >= c->size[1]) return -1;
-  return ((n * c->in + channel) * c->size[0] + y) * c->size[1] + x;
+static int64_t source(const Convolution *c, int64_t n, int64_t channel,
+                      int64_t h, int64_t w, int64_t i, int64_t j) {
+  const int64_t y = h * c->stride[DOWN] - c->pad[DOWN] + i * c->dilation[DOWN];
+  const int64_t x = w * c->stride[ACROSS] - c->pad[ACROSS] + j * c->dilation[ACROSS];
+  if (y < 0 || x < 0 || y >= c->size[DOWN] || x >= c->size[ACROSS]) return -1;
+  return ((n * c->in + channel) * c->size[DOWN] + y) * c->size[ACROSS] + x;
 }
 
 /* All three products by one loop over taps: sums and sums of magnitudes. */
-static void plain(const Conv2d *c, long double *sum, long double *size) {
+static void plain(const Convolution *c, long double *sum, long double *size) {
   const int64_t in = c->in / c->groups, out = c->out / c->groups;
-  const int64_t taps = c->kernel[0] * c->kernel[1];
-  const int64_t places = c->result[0] * c->result[1];
+  const int64_t taps = c->kernel[DOWN] * c->kernel[ACROSS];
+  const int64_t places = c->result[DOWN] * c->result[ACROSS];
   for (int64_t n = 0; n < c->batch; n++)
     for (int64_t o = 0; o < c->out; o++)
       for (int64_t p = 0; p < places; p++)
         for (int64_t k = 0; k < in * taps; k++) {
           const int64_t tap = k % taps, channel = o / out * in + k / taps;
-          const int64_t x = source(c, n, channel, p / c->result[1],
-                                   p % c->result[1], tap / c->kernel[1],
-                                   tap % c->kernel[1]);
+          const int64_t x = source(c, n, channel, p / c->result[ACROSS],
+                                   p % c->result[ACROSS], tap / c->kernel[ACROSS],
+                                   tap % c->kernel[ACROSS]);
           if (x < 0) continue;
           const int64_t y = (n * c->out + o) * places + p;
           const int64_t w = o * in * taps + k;
@@ -183,13 +183,13 @@ static void plain(const Conv2d *c, long double *sum, long double *size) {
         }
 }
 
-static void check_conv(Conv2d c) {
-  const int64_t taps = c.kernel[0] * c.kernel[1];
-  for (int a = 0; a < 2; a++)
+static void check_conv(Convolution c) {
+  const int64_t taps = c.kernel[DOWN] * c.kernel[ACROSS];
+  for (int a = 0; a < SPACE; a++)
     c.result[a] = (c.size[a] + 2 * c.pad[a] -
                    c.dilation[a] * (c.kernel[a] - 1) - 1) / c.stride[a] + 1;
-  const int64_t places = c.result[0] * c.result[1];
-  const int64_t count[3] = {c.batch * c.in * c.size[0] * c.size[1],
+  const int64_t places = c.result[DOWN] * c.result[ACROSS];
+  const int64_t count[3] = {c.batch * c.in * c.size[DOWN] * c.size[ACROSS],
                             c.out * c.in / c.groups * taps,
                             c.batch * c.out * places};
   char *data[3], *bias = reserve((size_t)c.out * 8);
@@ -228,7 +228,7 @@ static void check_conv(Conv2d c) {
              near);
   }
   CHECK(bad == 0, "what %d, %s, groups %d, kernel %d: %d of %d differ",
-        (int)c.what, dtype_name(c.dtype), (int)c.groups, (int)c.kernel[0],
+        (int)c.what, dtype_name(c.dtype), (int)c.groups, (int)c.kernel[DOWN],
         (int)bad, (int)n);
   for (int i = 0; i < 3; i++) free(data[i]);
   free(bias), free(sum), free(size), free(first);
@@ -243,11 +243,11 @@ static void test_convs(void) {
     for (int what = 0; what < 3; what++)
       for (int k = 0; k < 2; k++) {
         const int64_t *w = ways[i];
-        const Conv2d c = {
+        const Convolution c = {
             .dtype = k == 0 ? DTYPE_F32 : DTYPE_F64, .what = (ConvWhat)what,
-            .batch = 3, .in = 4, .out = 8, .groups = w[4], .size = {11, 13},
-            .kernel = {w[0], w[0]}, .stride = {w[1], w[1]},
-            .pad = {w[2], w[2]}, .dilation = {w[3], w[3]},
+            .batch = 3, .in = 4, .out = 8, .groups = w[4], .size = {1, 11, 13},
+            .kernel = {1, w[0], w[0]}, .stride = {1, w[1], w[1]},
+            .pad = {0, w[2], w[2]}, .dilation = {1, w[3], w[3]},
             .bias = what == CONV_VALUE && i % 2 == 0 ? &some : NULL};
         check_conv(c);
       }
