@@ -65,8 +65,9 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
 # No contraction: the bits of a sum must not depend on the compiler.  The other
 # two let loops over sqrt and comparisons become vectors; they change no value.
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
+# Nothing unwinds through C; a debugger reads its own tables.
 BASE := -std=c11 -D_DEFAULT_SOURCE -Isrc $(MATH) -fPIC -fvisibility=hidden \
-        $(OPT) $(SANFLAGS) -MMD -MP
+        -fno-asynchronous-unwind-tables $(OPT) $(SANFLAGS) -MMD -MP
 CXXBASE := -std=c++17 $(MATH) -fPIC -fvisibility=hidden $(OPT) $(SANFLAGS) \
            -MMD -MP
 LIBS := -lz -lm -ldl -lpthread
@@ -77,6 +78,8 @@ level_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mf16c \
                 -mprefer-vector-width=512
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 LEVELS := base avx2 avx512
+# For processors of before 2013: small rather than fast.
+level_base := -O2 -fno-tree-vectorize
 else
 LEVELS := base
 endif

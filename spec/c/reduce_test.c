@@ -329,6 +329,18 @@ static void test_layouts(void) {
   }
 }
 
+/* Is the fold compiled for integers? */
+static bool folds_whole(int f) {
+  switch (f) {
+#define NO_REAL_FOLDS
+#define FOLD(name, ...) \
+  case FOLD_##name: return true;
+#include "rows/fold.def"
+#undef NO_REAL_FOLDS
+  default: return false;
+  }
+}
+
 static void test_types(void) {
   static const Dtype computes[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64};
   for (int d = 0; d < DTYPE_COUNT; d++)
@@ -337,6 +349,7 @@ static void test_types(void) {
         const bool real = dtype_class((Dtype)d) == CLASS_FLOAT;
         if (real && k > 1) continue;
         if (d == DTYPE_I64 && k == 2) continue;
+        if (k > 1 && !folds_whole(f)) continue;
         Dtype out = k < 2 && !real ? computes[k] : (Dtype)d;
         if (f >= FOLD_any || (d == DTYPE_BOOL && f < FOLD_amax))
           out = f >= FOLD_any ? DTYPE_BOOL : computes[k];

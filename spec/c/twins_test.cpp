@@ -204,6 +204,18 @@ void fold(FoldId id, Dtype in, Dtype compute, Dtype out, int64_t kept,
         });
 }
 
+/* Is the fold compiled for integers? */
+static bool folds_whole(int f) {
+  switch (f) {
+#define NO_REAL_FOLDS
+#define FOLD(name, ...) \
+  case FOLD_##name: return true;
+#include "rows/fold.def"
+#undef NO_REAL_FOLDS
+  default: return false;
+  }
+}
+
 void test_folds() {
   for (bool across : {false, true})
     for (int64_t gone : {0, 1, 3, 17, 64, 65, 1000, 9001, 13000}) {
@@ -218,7 +230,10 @@ void test_folds() {
   }
   for (int id = 0; id < (int)FOLD_COUNT; id++)
     for (Dtype d : {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64})
-      for (int64_t gone : {5, 200}) fold((FoldId)id, d, d, d, 3, gone, true);
+      for (int64_t gone : {5, 200}) {
+        if (dtype_class(d) != CLASS_FLOAT && !folds_whole(id)) continue;
+        fold((FoldId)id, d, d, d, 3, gone, true);
+      }
 }
 
 /* Lines of n elements, `lines` of them; `across`: side by side in memory. */
@@ -808,7 +823,10 @@ void test_slots() {
     void *c, *g;
     memcpy(&c, (char *)&cpu + at, sizeof c);
     memcpy(&g, (char *)&gpu + at, sizeof g);
-    CHECK(c != nullptr && g != nullptr, "slot %d is empty",
+    /* matrices go through the host (backend.h) */
+    const bool hosted = at == offsetof(Backend, dense_room) ||
+                        at == offsetof(Backend, dense);
+    CHECK(c != nullptr && (g != nullptr || hosted), "slot %d is empty",
           (int)((at - from) / sizeof(void *)));
   }
 }

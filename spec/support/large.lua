@@ -175,6 +175,34 @@ local rows = {
     return { r(4, 8, 30, 30), r(4, 16, 28, 28), { 3, 3 } }
   end,
   max_pool2d = function() return { r(4, 16, 60, 60), 2 } end,
+  conv1d = function()
+    return { r(4, 8, 900), r(16, 8, 3), r(16), { padding = 1 } }
+  end,
+  conv3d = function()
+    return { r(2, 4, 9, 20, 20), r(8, 4, 3, 3, 3), r(8), { padding = 1 } }
+  end,
+  conv_transpose1d = function()
+    return { r(4, 16, 450), r(16, 8, 3), r(8), { stride = 2 } }
+  end,
+  conv_transpose3d = function()
+    return { r(2, 8, 5, 9, 9), r(8, 4, 3, 3, 3), r(4), { stride = 2 } }
+  end,
+  max_pool1d = function() return { r(16, 16, 900), 3 } end,
+  max_pool3d = function() return { r(2, 8, 12, 40, 40), 2 } end,
+  avg_pool1d = function() return { r(16, 16, 900), 3, { padding = 1 } } end,
+  avg_pool2d = function() return { r(4, 16, 60, 60), 3, { stride = 2 } } end,
+  avg_pool3d = function() return { r(2, 8, 12, 40, 40), 2 } end,
+  avg_pool_add = function() return { r(4, 16, 30, 30), { 60, 60 }, 2 } end,
+  adaptive_avg_pool1d = function() return { r(16, 16, 900), { 70 } } end,
+  adaptive_avg_pool2d = function() return { r(4, 16, 60, 60), { 7, 9 } } end,
+  adaptive_avg_pool3d = function()
+    return { r(2, 8, 12, 40, 40), { 5, 7, 9 } }
+  end,
+  adaptive_pool_add = function() return { r(4, 16, 7, 9), { 60, 60 } } end,
+  im2col = function() return { r(4, 8, 40, 40), 3, { padding = 1 } } end,
+  col2im = function()
+    return { r(4, 72, 1600), { 40, 40 }, 3, { padding = 1 } }
+  end,
   softmax = reduction, log_softmax = reduction,
   layer_norm = function() return { r(300, 700), { 700 }, r(700), r(700) } end,
   cross_entropy = function() return { r(300, 700), positions(700, 300) } end,

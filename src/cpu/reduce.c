@@ -173,12 +173,13 @@ static void fold_loops(Fold *f, const ReduceLevel *level) {
   const int type = reduce_type(r->compute);
   f->loops = &level->fold[type][r->fold];
   f->near = r->in == r->compute ? f->loops : NULL;
-  if (r->in == DTYPE_F32 && r->compute == DTYPE_F64)
-    f->near = &level->wide[r->fold];
+  const FoldLoops *wide = &level->wide[r->fold];
+  if (r->in == DTYPE_F32 && r->compute == DTYPE_F64 && wide->run != NULL)
+    f->near = wide;
   f->load = level->load[type][r->in];
   f->load_by = level->load[type][r->compute];
   f->store = level->store[type][r->out];
-  assert(f->load != NULL && f->store != NULL);
+  assert(f->loops->run != NULL && f->load != NULL && f->store != NULL);
 }
 
 /* ---- one chunk ---- */
@@ -248,6 +249,39 @@ static void take_even(const Fold *f, const char *src, int64_t cols,
          room, room->lanes);
 }
 
+enum { FEW_WIDTH = 64 }; /* columns of which all lanes lie in 16 KiB */
+
+/* One row of columns enters a lane that is empty before. */
+static void few_enter(const Fold *f, const char *src, int row, int64_t width,
+                      const char *by, double *lane) {
+  f->loops->start(width, lane);
+  f->near->into(width, src + row * f->gone_src[0] * f->in_bytes, 0, 1, by,
+                lane);
+}
+
+/* Up to FOLD_LANES rows of columns: an element is a lane, and the first level
+ * of the tree is met as they are read; lanes without one change nothing. */
+static void few_rows(const Fold *f, int rows, int64_t cols, const char *src,
+                     const char *by, char *r) {
+  double lane[FOLD_LANES / 2][FEW_WIDTH], other[FEW_WIDTH];
+  int half = 1;
+  while (2 * half < rows) half *= 2;
+  for (int64_t i = 0; i < cols; i += FEW_WIDTH) {
+    const int64_t width = min_i64(cols - i, FEW_WIDTH);
+    const char *at = src + i * f->in_bytes, *own = by + i * f->bytes;
+    for (int k = 0; k < half; k++) {
+      few_enter(f, at, k, width, own, lane[k]);
+      if (k + half >= rows) continue;
+      few_enter(f, at, k + half, width, own, other);
+      f->loops->meet(width, other, lane[k]);
+    }
+    for (int top = half / 2; top > 0; top /= 2)
+      for (int k = 0; k < top; k++)
+        f->loops->meet(width, lane[k + top], lane[k]);
+    memcpy(r + i * f->bytes, lane[0], (size_t)(width * f->bytes));
+  }
+}
+
 static void column_chunk(const Fold *f, const char *src, int64_t cols,
                          int64_t chunk, Room *room, void *r) {
   const int64_t first = chunk * FOLD_CHUNK;
@@ -256,7 +290,7 @@ static void column_chunk(const Fold *f, const char *src, int64_t cols,
   const int64_t step = cols * f->bytes;
   if (f->gone == 1 && f->n <= FOLD_LANES && f->near != NULL &&
       f->col_src == 1) {
-    f->near->few((int)count, cols, src, f->gone_src[0], room->by, r);
+    few_rows(f, (int)count, cols, src, room->by, r);
     return;
   }
   f->loops->start(lanes * cols, room->lanes);

@@ -28,12 +28,10 @@ typedef struct FoldLoops {
   /* *r = the fold of one chunk, 1 <= n <= FOLD_CHUNK neighbours; BY is *by */
   void (*run)(int64_t n, const void *x, const void *by, void *r);
   /* Of elements, with BY by[i]: r[i] = step(.. step(r[i], x[i]) ..,
-   * x[i + (rows - 1) stride]), rows <= FOLD_ROWS; `few`: r[i] = the fold of
-   * those, rows <= FOLD_LANES.  Of partial values: r[i] = step(r[i], x[i]). */
+   * x[i + (rows - 1) stride]), rows <= FOLD_ROWS.  Of partial values: r[i] =
+   * step(r[i], x[i]). */
   void (*into)(int64_t n, const void *x, int64_t stride, int rows,
                const void *by, void *r);
-  void (*few)(int rows, int64_t n, const void *x, int64_t stride,
-              const void *by, void *r);
   void (*meet)(int64_t n, const void *x, void *r);
 } FoldLoops;
 
@@ -43,8 +41,8 @@ typedef void ReduceStore(int64_t n, const void *from, char *dst,
                          int64_t stride);
 
 typedef struct ReduceLevel {
-  FoldLoops fold[REDUCE_TYPES][FOLD_COUNT];
-  FoldLoops wide[FOLD_COUNT]; /* elements f32, the rest f64 */
+  FoldLoops fold[REDUCE_TYPES][FOLD_COUNT]; /* NULL: no op asks for it */
+  FoldLoops wide[FOLD_COUNT]; /* elements f32, the rest f64; NULL: none */
   /* NULL: floats are not folded as integers, nor stored as such */
   ReduceLoad *load[REDUCE_TYPES][DTYPE_COUNT];
   ReduceStore *store[REDUCE_TYPES][DTYPE_COUNT];

@@ -72,35 +72,6 @@ INLINE void FN(into)(FN(Step) *step, FN(Enter) *enter, int64_t n, const E *x,
     FN(into_rows)(step, enter, 1, n, x + k * stride, 0, by, r);
 }
 
-/* Up to FOLD_LANES rows of columns: an element is a lane, and the first level
- * of the tree is met as they are read; lanes without one change nothing. */
-INLINE void FN(few_rows)(FN(Step) *step, FN(Enter) *enter, T start, int rows,
-                         int64_t n, const E *restrict x, int64_t stride,
-                         const T *restrict by, T *restrict r) {
-  enum { WIDTH = 64 };
-  T lane[FOLD_LANES / 2][WIDTH];
-  int half = 1;
-  while (2 * half < rows) half *= 2;
-  for (int64_t i = 0; i < n; i += WIDTH) {
-    const int width = (int)(n - i < WIDTH ? n - i : WIDTH);
-    for (int k = 0; k < half; k++) {
-      const E *low = x + i + k * stride, *high = low + half * stride;
-      const bool both = k + half < rows;
-      for (int c = 0; c < width; c++) {
-        const T own = by[i + c];
-        const T first = k < rows ? step(start, enter((T)low[c], &own)) : start;
-        const T last = both ? step(start, enter((T)high[c], &own)) : start;
-        lane[k][c] = step(first, last);
-      }
-    }
-    for (int at = half / 2; at > 0; at /= 2)
-      for (int k = 0; k < at; k++)
-        for (int c = 0; c < width; c++)
-          lane[k][c] = step(lane[k][c], lane[k + at][c]);
-    for (int c = 0; c < width; c++) r[i + c] = lane[0][c];
-  }
-}
-
 #define FOLD(name, ...)                                                  \
   static void FN(loop_start_##name)(int64_t n, void *to) {               \
     T *r = to;                                                           \
@@ -116,12 +87,6 @@ INLINE void FN(few_rows)(FN(Step) *step, FN(Enter) *enter, T start, int rows,
                                    const void *by, void *r) {            \
     FN(into)(FN(step_##name), FN(enter_##name), n, x, stride, rows, by,  \
              r);                                                         \
-  }                                                                      \
-  static void FN(loop_few_##name)(int rows, int64_t n, const void *x,    \
-                                  int64_t stride, const void *by,        \
-                                  void *r) {                             \
-    FN(few_rows)(FN(step_##name), FN(enter_##name), FN(start_##name)(),  \
-                 rows, n, x, stride, by, r);                             \
   }                                                                      \
   static void FN(loop_meet_##name)(int64_t n, const void *from,          \
                                    void *to) {                           \

@@ -61,7 +61,9 @@ INLINE float float_to_odd(double x) {
 
 #define FN(name) name##_wide
 #define E float
+#define NO_CHOICES
 #include "cpu/reduce_fold.h"
+#undef NO_CHOICES
 #undef E
 #undef T
 #undef FN
@@ -70,6 +72,7 @@ INLINE float float_to_odd(double x) {
 #undef IS_REAL
 
 #define IS_REAL 0
+#define NO_REAL_FOLDS
 #include "rows/whole.h"
 #define T int32_t
 #define UWHOLE uint32_t
@@ -98,12 +101,13 @@ INLINE float float_to_odd(double x) {
 #undef T
 #undef FN
 
-/* ---- the table ---- */
+#undef NO_REAL_FOLDS
+
+/* ---- the table: NULL where nothing was compiled ---- */
 
 #define LOOPS(name, type)                                             \
   [FOLD_##name] = {loop_start_##name##_##type, loop_run_##name##_##type, \
-                   loop_into_##name##_##type, loop_few_##name##_##type, \
-                   loop_meet_##name##_##type},
+                   loop_into_##name##_##type, loop_meet_##name##_##type},
 #define WHOLE_CASTS(f, type)                                      \
   [DTYPE_BOOL] = f##_bool_##type, [DTYPE_U8] = f##_u8_##type,     \
   [DTYPE_I8] = f##_i8_##type, [DTYPE_I16] = f##_i16_##type,       \
@@ -125,6 +129,7 @@ const ReduceLevel TABLE(LEVEL) = {
 #define FOLD(name, ...) LOOPS(name, f64)
 #include "rows/fold.def"
              },
+#define NO_REAL_FOLDS
              [TYPE_I32] = {
 #define FOLD(name, ...) LOOPS(name, i32)
 #include "rows/fold.def"
@@ -133,9 +138,12 @@ const ReduceLevel TABLE(LEVEL) = {
 #define FOLD(name, ...) LOOPS(name, i64)
 #include "rows/fold.def"
              }},
+#undef NO_REAL_FOLDS
     .wide = {
+#define NO_CHOICES
 #define FOLD(name, ...) LOOPS(name, wide)
 #include "rows/fold.def"
+#undef NO_CHOICES
     },
     .load = {[TYPE_F32] = {WHOLE_CASTS(load, f32), REAL_CASTS(load, f32)},
              [TYPE_F64] = {WHOLE_CASTS(load, f64), REAL_CASTS(load, f64)},

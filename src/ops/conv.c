@@ -118,6 +118,9 @@ static Status plain_as(Context *c, Tensor *x, const Tensor *like, Tensor **r) {
 
 static Status check_weight(Context *c, const Convolution *v, const Tensor *x,
                            const Tensor *w) {
+  if (v->in % v->groups != 0)
+    return fail(c, E_GROUPS, "%I channels of %A do not part into %I groups",
+                v->in, "self", v->groups);
   if (w->shape.size[1] * v->groups != v->in)
     return fail(c, E_CHANNELS,
                 "self %S has %I channels, %A %S with %I groups wants %I",
