@@ -203,6 +203,12 @@ local rows = {
   col2im = function()
     return { r(4, 72, 1600), { 40, 40 }, 3, { padding = 1 } }
   end,
+  batch_norm = function()
+    return { r(8, 16, 900), r(16), r(16), { training = true } }
+  end,
+  group_norm = function() return { r(8, 16, 900), 4, r(16), r(16) } end,
+  instance_norm = function() return { r(8, 16, 900), r(16), r(16) } end,
+  rms_norm = function() return { r(300, 700), { 700 }, r(700) } end,
   softmax = reduction, log_softmax = reduction,
   layer_norm = function() return { r(300, 700), { 700 }, r(700), r(700) } end,
   cross_entropy = function() return { r(300, 700), positions(700, 300) } end,

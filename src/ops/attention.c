@@ -6,79 +6,16 @@
 #include <string.h>
 
 #include "ops/run.h"
-
-/* Temporaries of a composed op, released together. */
-typedef struct Made {
-  Context *c;
-  Status status;
-  int count;
-  Tensor *at[24];
-} Made;
-
-static void made_close(Made *m) {
-  for (int i = 0; i < m->count; i++) tensor_release(m->c, m->at[i]);
-}
-
-/* The result of a call that `s` came from; NULL once one has failed. */
-static Tensor *made_own(Made *m, Status s, Tensor *t) {
-  m->status = s;
-  if (s != OK) return NULL;
-  assert(m->count < (int)(sizeof m->at / sizeof *m->at));
-  return m->at[m->count++] = t;
-}
-
-static Tensor *call(Made *m, OpId op, const Args *a) {
-  Tensor *r[MAX_RESULTS] = {NULL};
-  if (m->status != OK) return NULL;
-  const Status s = op_call(m->c, op, a, r);
-  return made_own(m, s, r[0]);
-}
-
-static Args args_of(OpId op) {
-  Args a;
-  for (int k = 0; k < op_rows[op].params; k++) a.at[k].kind = ARG_NONE;
-  return a;
-}
-
-static Tensor *unary(Made *m, OpId op, Tensor *x) {
-  Args a = args_of(op);
-  if (m->status == OK) a.at[0] = arg_tensor(x);
-  return call(m, op, &a);
-}
-
-static Tensor *binary(Made *m, OpId op, Tensor *x, Tensor *y) {
-  Args a = args_of(op);
-  if (m->status != OK) return NULL;
-  a.at[0] = arg_tensor(x);
-  a.at[1] = arg_tensor(y);
-  return call(m, op, &a);
-}
-
-static Tensor *with_number(Made *m, OpId op, Tensor *x, double y) {
-  Args a = args_of(op);
-  if (m->status != OK) return NULL;
-  a.at[0] = arg_tensor(x);
-  a.at[1] = arg_number(y);
-  return call(m, op, &a);
-}
+#include "ops/steps.h"
 
 /* x where `keep` is true, else `value`. */
-static Tensor *kept(Made *m, Tensor *keep, Tensor *x, double value) {
-  Args a = args_of(OP_where);
+static Tensor *kept(Steps *m, Tensor *keep, Tensor *x, double value) {
+  Args a = step_args(OP_where, NULL);
   if (m->status != OK) return NULL;
   a.at[0] = arg_tensor(keep);
   a.at[1] = arg_tensor(x);
   a.at[2] = arg_number(value);
-  return call(m, OP_where, &a);
-}
-
-static Tensor *transposed(Made *m, Tensor *x) {
-  Args a = args_of(OP_transpose);
-  if (m->status != OK) return NULL;
-  a.at[0] = arg_tensor(x);
-  a.at[1] = arg_integer(-2);
-  a.at[2] = arg_integer(-1);
-  return call(m, OP_transpose, &a);
+  return step_call(m, OP_where, &a, 0);
 }
 
 /* ---- attention ---- */
@@ -107,25 +44,25 @@ static Status check_attention(Context *c, const Args *a) {
 }
 
 /* True on and below the diagonal of {n, m}. */
-static Tensor *causal_mask(Made *m, const Tensor *scores) {
+static Tensor *causal_mask(Steps *m, const Tensor *scores) {
   const Shape *s = &scores->shape;
   Tensor *ones = NULL;
   const Status status =
       op_full(m->c, tensor_device(scores), DTYPE_BOOL, 2,
               s->size + s->rank - 2, 1, &ones);
-  Tensor *full = made_own(m, status, ones);
-  return unary(m, OP_tril, full);
+  Tensor *full = step_own(m, status, ones);
+  return step_unary(m, OP_tril, full);
 }
 
 /* Which scores count, or NULL for all; a float mask is added to *scores and
  * counts where it is above -inf. */
-static Tensor *read_mask(Made *m, const Args *a, Tensor **scores) {
+static Tensor *read_mask(Steps *m, const Args *a, Tensor **scores) {
   Tensor *keep = NULL;
   if (a->at[MASK].kind == ARG_TENSOR) {
     keep = a->at[MASK].tensor;
     if (dtype_class(keep->dtype) == CLASS_FLOAT) {
-      *scores = binary(m, OP_add, *scores, keep);
-      keep = with_number(m, OP_gt, keep, -INFINITY);
+      *scores = step_binary(m, OP_add, *scores, keep);
+      keep = step_number(m, OP_gt, keep, -INFINITY);
     } else if (keep->dtype != DTYPE_BOOL) {
       m->status = fail(m->c, E_DTYPE, "%A is %s; bool or float is due", "mask",
                        dtype_name(keep->dtype));
@@ -134,66 +71,64 @@ static Tensor *read_mask(Made *m, const Args *a, Tensor **scores) {
   if (m->status != OK || args_integer(OP_attention, a, CAUSAL) == 0)
     return keep;
   Tensor *causal = causal_mask(m, *scores);
-  return keep == NULL ? causal : binary(m, OP_bitwise_and, keep, causal);
+  return keep == NULL ? causal : step_binary(m, OP_bitwise_and, keep, causal);
 }
 
-static Tensor *softmax_last(Made *m, Tensor *x) {
-  Args a = args_of(OP_softmax);
+static Tensor *softmax_last(Steps *m, Tensor *x) {
+  Args a = step_args(OP_softmax, NULL);
   if (m->status != OK) return NULL;
   a.at[0] = arg_tensor(x);
   a.at[1] = arg_integer(-1);
-  return call(m, OP_softmax, &a);
+  return step_call(m, OP_softmax, &a, 0);
 }
 
 /* Does any key of each query count?  {.., n, 1} */
-static Tensor *alive_rows(Made *m, Tensor *keep) {
+static Tensor *alive_rows(Steps *m, Tensor *keep) {
   const int64_t last = -1;
-  Args a = args_of(OP_any);
+  Args a = step_args(OP_any, NULL);
   if (m->status != OK) return NULL;
   a.at[0] = arg_tensor(keep);
   a.at[1] = arg_sizes(1, &last);
   a.at[2] = arg_integer(1);
-  return call(m, OP_any, &a);
+  return step_call(m, OP_any, &a, 0);
 }
 
 /* Rows without a key are given scores that do no harm, and then no weight: no
  * NaN is born that a gradient could meet. */
-static Tensor *weights_of(Made *m, Tensor *scores, Tensor *keep) {
+static Tensor *weights_of(Steps *m, Tensor *scores, Tensor *keep) {
   if (keep == NULL || m->status != OK) return softmax_last(m, scores);
   Tensor *alive = alive_rows(m, keep);
-  Tensor *dead = unary(m, OP_logical_not, alive);
-  Tensor *counts = binary(m, OP_logical_or, keep, dead);
+  Tensor *dead = step_unary(m, OP_logical_not, alive);
+  Tensor *counts = step_binary(m, OP_logical_or, keep, dead);
   Tensor *finite = kept(m, alive, scores, 0);
   Tensor *masked = kept(m, counts, finite, -INFINITY);
   return kept(m, alive, softmax_last(m, masked), 0);
 }
 
-static Tensor *dropped(Made *m, Tensor *weights, double p) {
-  Args a = args_of(OP_dropout);
+static Tensor *dropped(Steps *m, Tensor *weights, double p) {
+  Args a = step_args(OP_dropout, NULL);
   if (m->status != OK || p == 0) return weights;
   a.at[0] = arg_tensor(weights);
   a.at[1] = arg_number(p);
-  return call(m, OP_dropout, &a);
+  return step_call(m, OP_dropout, &a, 0);
 }
 
 Status run_attention(Context *c, Args *a, Tensor **r) {
-  Made m = {.c = c, .status = check_attention(c, a)};
-  if (m.status != OK) return m.status;
+  Steps m = steps_open(c);
+  if (!step_check(&m, check_attention(c, a))) return m.status;
   Tensor *q = a->at[QUERY].tensor;
   const double width = (double)q->shape.size[q->shape.rank - 1];
   const double scale = a->at[SCALE].kind == ARG_NONE
                            ? 1 / sqrt(width)
                            : arg_f64(&a->at[SCALE]);
-  Tensor *turned = transposed(&m, a->at[KEY].tensor);
-  Tensor *scaled = with_number(&m, OP_mul, q, scale);
-  Tensor *scores = binary(&m, OP_matmul, scaled, turned);
+  Tensor *turned = step_turn(&m, a->at[KEY].tensor);
+  Tensor *scaled = step_number(&m, OP_mul, q, scale);
+  Tensor *scores = step_binary(&m, OP_matmul, scaled, turned);
   Tensor *keep = m.status == OK ? read_mask(&m, a, &scores) : NULL;
   Tensor *weights = weights_of(&m, scores, keep);
   weights = dropped(&m, weights, args_number(OP_attention, a, DROPOUT));
-  Tensor *y = binary(&m, OP_matmul, weights, a->at[VALUE].tensor);
-  if (m.status == OK) r[0] = tensor_share(y);
-  made_close(&m);
-  return m.status;
+  Tensor *y = step_binary(&m, OP_matmul, weights, a->at[VALUE].tensor);
+  return steps_close(&m, y, &r[0]);
 }
 
 /* ---- affine_grid ---- */
@@ -206,7 +141,7 @@ static double coordinate(int64_t i, int64_t n, bool corners) {
 
 /* {places, axes + 1}: the coordinates of each place, the last axis of `size`
  * first, and a 1. */
-static Tensor *base_grid(Made *m, const Shape *size, bool corners,
+static Tensor *base_grid(Steps *m, const Shape *size, bool corners,
                          const Tensor *like) {
   const int axes = size->rank - 2;
   Shape shape = {.rank = 2};
@@ -215,7 +150,7 @@ static Tensor *base_grid(Made *m, const Shape *size, bool corners,
   shape = shape_of(2, shape.size);
   Tensor *host = NULL, *r = NULL;
   Status s = tensor_new(m->c, &m->c->host, DTYPE_F64, &shape, &host);
-  if (made_own(m, s, host) == NULL) return NULL;
+  if (step_own(m, s, host) == NULL) return NULL;
   double *at = (double *)(void *)tensor_data(host);
   for (int64_t place = 0; place < shape.size[0]; place++) {
     int64_t left = place;
@@ -227,7 +162,7 @@ static Tensor *base_grid(Made *m, const Shape *size, bool corners,
     *at++ = 1;
   }
   s = plain(m->c, host, like->dtype, tensor_device(like), &r);
-  return made_own(m, s, r);
+  return step_own(m, s, r);
 }
 
 Status run_affine_grid(Context *c, Args *a, Tensor **r) {
@@ -245,14 +180,13 @@ Status run_affine_grid(Context *c, Args *a, Tensor **r) {
       t->size[2] != axes + 1)
     return fail(c, E_SHAPE, "%A is %S; {%I,%d,%d} is due for size %S", "self",
                 SHAPE_ARG(t), size.size[0], axes, axes + 1, SHAPE_ARG(&size));
-  Made m = {.c = c};
+  Steps m = steps_open(c);
   const bool corners = args_integer(OP_affine_grid, a, 2) != 0;
   Tensor *base = base_grid(&m, &size, corners, theta);
-  Tensor *grid = binary(&m, OP_matmul, base, transposed(&m, theta));
+  Tensor *grid = step_binary(&m, OP_matmul, base, step_turn(&m, theta));
   int64_t sizes[MAX_RANK] = {size.size[0]};
   for (int i = 0; i < axes; i++) sizes[1 + i] = size.size[2 + i];
   sizes[1 + axes] = axes;
-  if (m.status == OK) m.status = op_reshape(c, grid, 2 + axes, sizes, &r[0]);
-  made_close(&m);
-  return m.status;
+  grid = step_reshape(&m, grid, 2 + axes, sizes);
+  return steps_close(&m, grid, &r[0]);
 }

@@ -289,7 +289,7 @@ Status op_call(Context *c, OpId op, const Args *a, Tensor **results) {
   const Philox before = generator != NULL ? *generator : (Philox){0};
   s = run_op(c, op, a, &own, &used, &in, made);
   /* An op that gives its operand back (contiguous) leaves it as it was. */
-  const bool is_same = in.count > 0 && made[0] == in.at[0];
+  const bool is_same = s == OK && in.count > 0 && made[0] == in.at[0];
   if (s == OK && !is_same && wants_record(c, op, &in))
     s = record(c, op, used, &in, made);
   if (s != OK && generator != NULL) *generator = before;

@@ -9,87 +9,22 @@
 #include "ops/index.h"
 #include "ops/rule.h"
 #include "ops/run.h"
+#include "ops/steps.h"
 
-/* ---- a row of calls ---- */
-
-enum { WORK_ROOM = 24 };
-
-/* What one loss makes on its way, and the first failure: so that calls nest.
- * Tensors are borrowed from it; NULL once status is not OK. */
-typedef struct Work {
-  Context *c;
-  Status status;
-  int count;
-  Tensor *made[WORK_ROOM];
-} Work;
-
-static void work_open(Work *w, Context *c) {
-  w->c = c;
-  w->status = OK;
-  w->count = 0;
+static Tensor *scaled(Steps *w, Tensor *x, double factor) {
+  return factor == 1 ? x : step_with(w, OP_mul, x, arg_number(factor));
 }
 
-/* Releases all; *r = a new reference of `result`. */
-static Status work_close(Work *w, Tensor *result, Tensor **r) {
-  if (w->status == OK) *r = tensor_share(result);
-  for (int i = 0; i < w->count; i++) tensor_release(w->c, w->made[i]);
-  return w->status;
-}
-
-static bool work_check(Work *w, Status s) {
-  if (w->status == OK) w->status = s;
-  return w->status == OK;
-}
-
-static Tensor *call(Work *w, OpId op, const Args *a) {
-  Tensor *r = NULL;
-  if (w->status != OK) return NULL;
-  assert(w->count < WORK_ROOM && op_rows[op].results == 1);
-  w->status = op_call(w->c, op, a, &r);
-  if (w->status == OK) w->made[w->count++] = r;
-  return r;
-}
-
-static Args args_of(OpId op, Tensor *x) {
-  Args a;
-  for (int k = 0; k < op_rows[op].params; k++) a.at[k].kind = ARG_NONE;
-  a.at[0] = arg_tensor(x);
-  return a;
-}
-
-static Tensor *unary(Work *w, OpId op, Tensor *x) {
-  const Args a = args_of(op, x);
-  return call(w, op, &a);
-}
-
-static Tensor *with(Work *w, OpId op, Tensor *x, Arg y) {
-  Args a = args_of(op, x);
-  a.at[1] = y;
-  return call(w, op, &a);
-}
-
-static Tensor *binary(Work *w, OpId op, Tensor *x, Tensor *y) {
-  return with(w, op, x, arg_tensor(y));
-}
-
-static Tensor *scaled(Work *w, Tensor *x, double factor) {
-  return factor == 1 ? x : with(w, OP_mul, x, arg_number(factor));
-}
-
-static Tensor *shaped(Work *w, Tensor *x, int rank, const int64_t *size) {
-  return with(w, OP_reshape, x, arg_sizes(rank, size));
-}
-
-static Tensor *sum_dim(Work *w, Tensor *x, int dim) {
+static Tensor *sum_dim(Steps *w, Tensor *x, int dim) {
   const int64_t d = dim;
-  return with(w, OP_sum, x, arg_sizes(1, &d));
+  return step_with(w, OP_sum, x, arg_sizes(1, &d));
 }
 
-static Tensor *filled(Work *w, Tensor *x, Tensor *mask, Arg value) {
-  Args a = args_of(OP_masked_fill, x);
+static Tensor *filled(Steps *w, Tensor *x, Tensor *mask, Arg value) {
+  Args a = step_args(OP_masked_fill, x);
   a.at[1] = arg_tensor(mask);
   a.at[2] = value;
-  return call(w, OP_masked_fill, &a);
+  return step_call(w, OP_masked_fill, &a, 0);
 }
 
 /* ---- reductions ---- */
@@ -101,16 +36,16 @@ typedef enum Reduction {
   REDUCE_BATCH /* the sum by the size of the first axis */
 } Reduction;
 
-static Tensor *reduced(Work *w, Tensor *losses, Reduction how) {
+static Tensor *reduced(Steps *w, Tensor *losses, Reduction how) {
   if (w->status != OK || how == REDUCE_NONE) return losses;
-  if (how == REDUCE_MEAN) return unary(w, OP_mean, losses);
-  Tensor *sum = unary(w, OP_sum, losses);
+  if (how == REDUCE_MEAN) return step_unary(w, OP_mean, losses);
+  Tensor *sum = step_unary(w, OP_sum, losses);
   if (how == REDUCE_SUM || losses->shape.rank == 0) return sum;
-  return with(w, OP_div, sum, arg_number((double)losses->shape.size[0]));
+  return step_with(w, OP_div, sum, arg_number((double)losses->shape.size[0]));
 }
 
 /* A weight may be stretched to the losses, never the other way. */
-static Tensor *weighted(Work *w, Tensor *losses, Tensor *weight) {
+static Tensor *weighted(Steps *w, Tensor *losses, Tensor *weight) {
   if (weight == NULL || w->status != OK) return losses;
   Shape stretched;
   if (!shape_expand(&weight->shape, &losses->shape, &stretched)) {
@@ -119,7 +54,7 @@ static Tensor *weighted(Work *w, Tensor *losses, Tensor *weight) {
                      SHAPE_ARG(&losses->shape));
     return NULL;
   }
-  return binary(w, OP_mul, losses, weight);
+  return step_binary(w, OP_mul, losses, weight);
 }
 
 static Tensor *option_tensor(const Args *a, int k) {
@@ -129,30 +64,30 @@ static Tensor *option_tensor(const Args *a, int k) {
 /* ---- element by element ---- */
 
 /* Opens w; do self and target agree? */
-static bool open_pair(Work *w, Context *c, const Args *a) {
+static bool open_pair(Steps *w, Context *c, const Args *a) {
   const Tensor *x = a->at[0].tensor, *y = a->at[1].tensor;
-  work_open(w, c);
-  return work_check(w, check_same_shape(c, "self", x, "target", y));
+  *w = steps_open(c);
+  return step_check(w, check_same_shape(c, "self", x, "target", y));
 }
 
-static Tensor *difference(Work *w, const Args *a) {
-  return binary(w, OP_sub, a->at[0].tensor, a->at[1].tensor);
+static Tensor *difference(Steps *w, const Args *a) {
+  return step_binary(w, OP_sub, a->at[0].tensor, a->at[1].tensor);
 }
 
 Status run_mse_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   if (!open_pair(&w, c, a)) return w.status;
-  Tensor *losses = unary(&w, OP_square, difference(&w, a));
+  Tensor *losses = step_unary(&w, OP_square, difference(&w, a));
   const Reduction how = (Reduction)args_integer(OP_mse_loss, a, 2);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 Status run_l1_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   if (!open_pair(&w, c, a)) return w.status;
-  Tensor *losses = unary(&w, OP_abs, difference(&w, a));
+  Tensor *losses = step_unary(&w, OP_abs, difference(&w, a));
   const Reduction how = (Reduction)args_integer(OP_l1_loss, a, 2);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 static Status check_width(Context *c, const char *name, double width,
@@ -163,75 +98,75 @@ static Status check_width(Context *c, const char *name, double width,
 }
 
 Status run_huber_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   const double delta = args_number(OP_huber_loss, a, 2);
   if (!open_pair(&w, c, a)) return w.status;
-  if (!work_check(&w, check_width(c, "delta", delta, false))) return w.status;
-  Tensor *losses = with(&w, OP_huber, difference(&w, a), arg_number(delta));
+  if (!step_check(&w, check_width(c, "delta", delta, false))) return w.status;
+  Tensor *losses = step_with(&w, OP_huber, difference(&w, a), arg_number(delta));
   const Reduction how = (Reduction)args_integer(OP_huber_loss, a, 3);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 /* huber by beta; without a width it is the absolute difference. */
 Status run_smooth_l1_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   const double beta = args_number(OP_smooth_l1_loss, a, 2);
   if (!open_pair(&w, c, a)) return w.status;
-  if (!work_check(&w, check_width(c, "beta", beta, true))) return w.status;
+  if (!step_check(&w, check_width(c, "beta", beta, true))) return w.status;
   Tensor *apart = difference(&w, a), *losses;
   if (beta == 0)
-    losses = unary(&w, OP_abs, apart);
+    losses = step_unary(&w, OP_abs, apart);
   else
-    losses = scaled(&w, with(&w, OP_huber, apart, arg_number(beta)), 1 / beta);
+    losses = scaled(&w, step_with(&w, OP_huber, apart, arg_number(beta)), 1 / beta);
   const Reduction how = (Reduction)args_integer(OP_smooth_l1_loss, a, 3);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 Status run_bce_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   if (!open_pair(&w, c, a)) return w.status;
-  Tensor *losses = binary(&w, OP_bce, a->at[0].tensor, a->at[1].tensor);
+  Tensor *losses = step_binary(&w, OP_bce, a->at[0].tensor, a->at[1].tensor);
   losses = weighted(&w, losses, option_tensor(a, 2));
   const Reduction how = (Reduction)args_integer(OP_bce_loss, a, 3);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 Status run_bce_with_logits(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   if (!open_pair(&w, c, a)) return w.status;
   Tensor *x = a->at[0].tensor, *positive = option_tensor(a, 3);
-  Args each = args_of(OP_bce_logits, x);
+  Args each = step_args(OP_bce_logits, x);
   each.at[1] = a->at[1];
   each.at[2] = arg_number(1);
   if (positive != NULL) each.at[2] = arg_tensor(positive);
-  Tensor *losses = call(&w, OP_bce_logits, &each);
+  Tensor *losses = step_call(&w, OP_bce_logits, &each, 0);
   if (w.status == OK && !shape_same(&losses->shape, &x->shape))
     w.status = fail(c, E_SHAPE, "%A %S does not broadcast to self %S",
                     "pos_weight", SHAPE_ARG(&positive->shape),
                     SHAPE_ARG(&x->shape));
   losses = weighted(&w, losses, option_tensor(a, 2));
   const Reduction how = (Reduction)args_integer(OP_bce_with_logits, a, 4);
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 /* y (log y - x), where y log y is 0 for y = 0. */
 Status run_kl_div(Context *c, Args *a, Tensor **r) {
   static const Reduction reductions[] = {REDUCE_MEAN, REDUCE_SUM, REDUCE_NONE,
                                          REDUCE_BATCH};
-  Work w;
+  Steps w;
   if (!open_pair(&w, c, a)) return w.status;
   Tensor *x = a->at[0].tensor, *y = a->at[1].tensor, *losses;
   if (args_integer(OP_kl_div, a, 2) != 0) {
-    Tensor *weight = unary(&w, OP_exp, y);
-    Tensor *apart = binary(&w, OP_sub, y, x);
-    losses = binary(&w, OP_mul, weight, apart);
+    Tensor *weight = step_unary(&w, OP_exp, y);
+    Tensor *apart = step_binary(&w, OP_sub, y, x);
+    losses = step_binary(&w, OP_mul, weight, apart);
   } else {
-    Tensor *own = binary(&w, OP_xlogy, y, y);
-    Tensor *cross = binary(&w, OP_mul, y, x);
-    losses = binary(&w, OP_sub, own, cross);
+    Tensor *own = step_binary(&w, OP_xlogy, y, y);
+    Tensor *cross = step_binary(&w, OP_mul, y, x);
+    losses = step_binary(&w, OP_sub, own, cross);
   }
   const Reduction how = reductions[args_integer(OP_kl_div, a, 3)];
-  return work_close(&w, reduced(&w, losses, how), r);
+  return steps_close(&w, reduced(&w, losses, how), r);
 }
 
 /* ---- labels ---- */
@@ -296,7 +231,7 @@ typedef struct Counted {
   Tensor *weight;  /* of each; NULL: 1 */
 } Counted;
 
-static Counted count_labels(Work *w, const Labels *l) {
+static Counted count_labels(Steps *w, const Labels *l) {
   Counted n = {NULL, NULL, NULL};
   Tensor *plain_labels = NULL;
   Device *d = tensor_device(l->x);
@@ -304,83 +239,83 @@ static Counted count_labels(Work *w, const Labels *l) {
   if (s == OK) s = check_labels(w->c, plain_labels, l->classes, l->ignore);
   if (s == OK) w->made[w->count++] = plain_labels;
   else tensor_release(w->c, plain_labels);
-  if (!work_check(w, s)) return n;
-  n.ignored = with(w, OP_eq, plain_labels, arg_integer(l->ignore));
+  if (!step_check(w, s)) return n;
+  n.ignored = step_with(w, OP_eq, plain_labels, arg_integer(l->ignore));
   n.labels = filled(w, plain_labels, n.ignored, arg_integer(w->c->failure.base));
   if (l->weight == NULL || w->status != OK) return n;
-  Tensor *flat = shaped(w, n.labels, 1, &plain_labels->count);
-  Args pick = args_of(OP_index_select, l->weight);
+  Tensor *flat = step_reshape(w, n.labels, 1, &plain_labels->count);
+  Args pick = step_args(OP_index_select, l->weight);
   pick.at[1] = arg_integer(0);
   pick.at[2] = arg_tensor(flat);
-  n.weight = shaped(w, call(w, OP_index_select, &pick),
+  n.weight = step_reshape(w, step_call(w, OP_index_select, &pick, 0),
                     plain_labels->shape.rank, plain_labels->shape.size);
   n.weight = filled(w, n.weight, n.ignored, arg_integer(0));
   return n;
 }
 
 /* The element of x (log-probabilities) at each label. */
-static Tensor *picked(Work *w, Tensor *x, int dim, Tensor *labels) {
-  Args a = args_of(OP_gather, x);
+static Tensor *picked(Steps *w, Tensor *x, int dim, Tensor *labels) {
+  Args a = step_args(OP_gather, x);
   a.at[1] = arg_integer(dim);
-  a.at[2] = arg_tensor(with(w, OP_unsqueeze, labels, arg_integer(dim)));
+  a.at[2] = arg_tensor(step_with(w, OP_unsqueeze, labels, arg_integer(dim)));
   const int64_t gone = dim;
-  Tensor *at = call(w, OP_gather, &a);
-  return with(w, OP_squeeze, at, arg_sizes(1, &gone));
+  Tensor *at = step_call(w, OP_gather, &a, 0);
+  return step_with(w, OP_squeeze, at, arg_sizes(1, &gone));
 }
 
 /* x, its classes weighted. */
-static Tensor *class_weighted(Work *w, Tensor *x, const Labels *l) {
+static Tensor *class_weighted(Steps *w, Tensor *x, const Labels *l) {
   int64_t size[MAX_RANK];
   if (l->weight == NULL || w->status != OK) return x;
   for (int i = 0; i < x->shape.rank; i++) size[i] = i == l->dim ? l->classes : 1;
-  Tensor *weight = shaped(w, l->weight, x->shape.rank, size);
-  return binary(w, OP_mul, x, weight);
+  Tensor *weight = step_reshape(w, l->weight, x->shape.rank, size);
+  return step_binary(w, OP_mul, x, weight);
 }
 
 /* The mean is by the weights of the labels that count. */
-static Tensor *reduced_labels(Work *w, Tensor *losses, const Counted *n,
+static Tensor *reduced_labels(Steps *w, Tensor *losses, const Counted *n,
                               Reduction how) {
   if (how != REDUCE_MEAN) return reduced(w, losses, how);
   Tensor *weight = n->weight;
-  if (weight == NULL) weight = unary(w, OP_logical_not, n->ignored);
-  Tensor *sum = unary(w, OP_sum, losses);
-  Tensor *whole = unary(w, OP_sum, weight);
+  if (weight == NULL) weight = step_unary(w, OP_logical_not, n->ignored);
+  Tensor *sum = step_unary(w, OP_sum, losses);
+  Tensor *whole = step_unary(w, OP_sum, weight);
   if (w->status != OK) return NULL;
-  Args a = args_of(OP_cast, whole);
+  Args a = step_args(OP_cast, whole);
   a.at[1] = arg_integer(losses->dtype);
-  return binary(w, OP_div, sum, call(w, OP_cast, &a));
+  return step_binary(w, OP_div, sum, step_call(w, OP_cast, &a, 0));
 }
 
 /* -weight x[label], and with smoothing a share of the mean over all classes;
  * x: log-probabilities. */
-static Tensor *label_losses(Work *w, Tensor *x, const Labels *l) {
+static Tensor *label_losses(Steps *w, Tensor *x, const Labels *l) {
   const Counted n = count_labels(w, l);
   if (w->status != OK) return NULL;
-  Tensor *losses = unary(w, OP_neg, picked(w, x, l->dim, n.labels));
-  if (n.weight != NULL) losses = binary(w, OP_mul, losses, n.weight);
+  Tensor *losses = step_unary(w, OP_neg, picked(w, x, l->dim, n.labels));
+  if (n.weight != NULL) losses = step_binary(w, OP_mul, losses, n.weight);
   if (l->smoothing != 0 && w->status == OK) {
     const double share = l->smoothing / (double)l->classes;
     Tensor *all = sum_dim(w, class_weighted(w, x, l), l->dim);
     losses = scaled(w, losses, 1 - l->smoothing);
-    losses = binary(w, OP_sub, losses, scaled(w, all, share));
+    losses = step_binary(w, OP_sub, losses, scaled(w, all, share));
   }
   losses = filled(w, losses, n.ignored, arg_integer(0));
   return reduced_labels(w, losses, &n, l->how);
 }
 
 Status run_nll_loss(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   Labels l = labels_of(OP_nll_loss, a);
-  work_open(&w, c);
-  if (!work_check(&w, check_labelled(c, &l))) return w.status;
-  return work_close(&w, label_losses(&w, l.x, &l), r);
+  w = steps_open(c);
+  if (!step_check(&w, check_labelled(c, &l))) return w.status;
+  return steps_close(&w, label_losses(&w, l.x, &l), r);
 }
 
 /* ---- cross_entropy ---- */
 
 /* Rows of classes and one label for each, for the fused kernel; the losses in
  * the shape of the labels again. */
-static Tensor *fused_losses(Work *w, const Labels *l) {
+static Tensor *fused_losses(Steps *w, const Labels *l) {
   const int rank = l->x->shape.rank;
   const int64_t count = l->target->count, rows[] = {count, l->classes};
   int64_t order[MAX_RANK];
@@ -388,36 +323,36 @@ static Tensor *fused_losses(Work *w, const Labels *l) {
   if (rank > 2) {
     for (int i = 0; i < rank; i++)
       order[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
-    x = with(w, OP_permute, x, arg_sizes(rank, order));
-    x = shaped(w, x, 2, rows);
-    target = shaped(w, target, 1, &count);
+    x = step_with(w, OP_permute, x, arg_sizes(rank, order));
+    x = step_reshape(w, x, 2, rows);
+    target = step_reshape(w, target, 1, &count);
   }
-  Args a = args_of(OP_cross_entropy_rows, x);
+  Args a = step_args(OP_cross_entropy_rows, x);
   a.at[1] = arg_tensor(target);
   a.at[2] = arg_integer(l->how);
   a.at[3] = arg_integer(l->ignore);
-  Tensor *losses = call(w, OP_cross_entropy_rows, &a);
+  Tensor *losses = step_call(w, OP_cross_entropy_rows, &a, 0);
   if (rank <= 2 || l->how != REDUCE_NONE) return losses;
-  return shaped(w, losses, l->target->shape.rank, l->target->shape.size);
+  return step_reshape(w, losses, l->target->shape.rank, l->target->shape.size);
 }
 
-static Tensor *log_probabilities(Work *w, const Labels *l) {
-  return with(w, OP_log_softmax, l->x, arg_integer(l->dim));
+static Tensor *log_probabilities(Steps *w, const Labels *l) {
+  return step_with(w, OP_log_softmax, l->x, arg_integer(l->dim));
 }
 
 /* The target holds a probability for each class; the mean is over rows. */
-static Tensor *probability_losses(Work *w, Labels *l) {
+static Tensor *probability_losses(Steps *w, Labels *l) {
   Tensor *target = l->target;
   l->classes = l->x->shape.size[l->dim];
-  if (!work_check(w, check_weight(w->c, l))) return NULL;
+  if (!step_check(w, check_weight(w->c, l))) return NULL;
   if (l->smoothing != 0) {
     const double share = l->smoothing / (double)l->classes;
     target = scaled(w, target, 1 - l->smoothing);
-    target = with(w, OP_add, target, arg_number(share));
+    target = step_with(w, OP_add, target, arg_number(share));
   }
   Tensor *x = class_weighted(w, log_probabilities(w, l), l);
-  Tensor *product = binary(w, OP_mul, x, target);
-  Tensor *losses = unary(w, OP_neg, sum_dim(w, product, l->dim));
+  Tensor *product = step_binary(w, OP_mul, x, target);
+  Tensor *losses = step_unary(w, OP_neg, sum_dim(w, product, l->dim));
   return reduced(w, losses, l->how);
 }
 
@@ -428,20 +363,20 @@ static Status check_smoothing(Context *c, double smoothing) {
 }
 
 Status run_cross_entropy(Context *c, Args *a, Tensor **r) {
-  Work w;
+  Steps w;
   Labels l = labels_of(OP_cross_entropy, a);
-  work_open(&w, c);
-  if (!work_check(&w, check_smoothing(c, l.smoothing))) return w.status;
+  w = steps_open(c);
+  if (!step_check(&w, check_smoothing(c, l.smoothing))) return w.status;
   if (dtype_class(l.target->dtype) == CLASS_FLOAT) {
     const Status s = check_same_shape(c, "self", l.x, "target", l.target);
-    if (!work_check(&w, s)) return s;
-    if (!work_check(&w, check_rank(c, "self", l.x, 1, MAX_RANK)))
+    if (!step_check(&w, s)) return s;
+    if (!step_check(&w, check_rank(c, "self", l.x, 1, MAX_RANK)))
       return w.status;
-    return work_close(&w, probability_losses(&w, &l), r);
+    return steps_close(&w, probability_losses(&w, &l), r);
   }
-  if (!work_check(&w, check_labelled(c, &l))) return w.status;
+  if (!step_check(&w, check_labelled(c, &l))) return w.status;
   if (l.weight == NULL && l.smoothing == 0)
-    return work_close(&w, fused_losses(&w, &l), r);
+    return steps_close(&w, fused_losses(&w, &l), r);
   Tensor *x = log_probabilities(&w, &l);
-  return work_close(&w, label_losses(&w, x, &l), r);
+  return steps_close(&w, label_losses(&w, x, &l), r);
 }

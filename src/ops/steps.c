@@ -10,7 +10,7 @@ Steps steps_open(Context *c) {
 }
 
 Status steps_close(Steps *t, Tensor *result, Tensor **r) {
-  if (t->status == OK) *r = tensor_share(result);
+  if (t->status == OK && r != NULL) *r = tensor_share(result);
   for (int i = 0; i < t->count; i++) tensor_release(t->c, t->made[i]);
   t->count = 0;
   return t->status;
@@ -31,6 +31,28 @@ Tensor *step_next(Steps *t, int kept, Tensor *x) {
   if (x != NULL) tensor_share(x);
   while (t->count > kept) tensor_release(t->c, t->made[--t->count]);
   return step_own(t, t->status, x);
+}
+
+bool step_check(Steps *t, Status s) {
+  if (t->status == OK) t->status = s;
+  return t->status == OK;
+}
+
+Args step_args(OpId op, Tensor *x) {
+  Args a;
+  for (int k = 0; k < op_rows[op].params; k++) a.at[k].kind = ARG_NONE;
+  a.at[0] = arg_tensor(x);
+  return a;
+}
+
+Tensor *step_with(Steps *t, OpId op, Tensor *x, Arg y) {
+  Args a = step_args(op, x);
+  a.at[1] = y;
+  return step_call(t, op, &a, 0);
+}
+
+Tensor *step_reshape(Steps *t, Tensor *x, int rank, const int64_t *size) {
+  return step_with(t, OP_reshape, x, arg_sizes(rank, size));
 }
 
 Tensor *step_call(Steps *t, OpId op, const Args *a, int result) {

@@ -224,5 +224,30 @@ return function(tools)
     adaptive_pool_add = adaptive_pool_add,
     im2col = im2col, col2im = col2im,
     layer_norm = layer_norm,
+    batch_norm = function(d)
+      return {
+        case({ d { 3, 4, 2 }, d { 4 }, d { 4 } }, { training = true }),
+        case({ d { 5, 3 } }, { training = true, eps = 0.1 }),
+        case({ d { 2, 3, 2, 3 }, nil, d { 3 }, n = 3 }, { training = true }),
+      }
+    end,
+    group_norm = function(d)
+      return {
+        case { d { 2, 4, 3 }, 2, d { 4 }, d { 4 } },
+        case({ d { 2, 6, 2, 2 }, 3 }, { eps = 0.1 }), case { d { 2, 4 }, 1 },
+      }
+    end,
+    instance_norm = function(d)
+      return {
+        case { d { 2, 3, 4 }, d { 3 }, d { 3 } },
+        case({ d { 1, 2, 2, 3 } }, { eps = 0.1 }),
+      }
+    end,
+    rms_norm = function(d)
+      return {
+        case { d { 3, 5 }, { 5 }, d { 5 } }, case { d { 2, 3, 4 }, { 3, 4 } },
+        case({ d { 2, 6 }, { 6 } }, { eps = 0.1 }),
+      }
+    end,
   }
 end

@@ -378,7 +378,65 @@ local function layer_norm(args, options)
   return array.new(a.shape, data, a.dtype)
 end
 
+-- Each group of places (a list for each key) normalised, then scaled by channel.
+local function by_key(a, key, eps, weight, bias, given)
+  local groups, data = {}, {}
+  for index, k in array.each(a.shape) do
+    local name = key(index)
+    groups[name] = groups[name] or {}
+    table.insert(groups[name], k)
+  end
+  local scales = {}
+  for name, places in pairs(groups) do
+    local mean, variance = moments(a.data, places)
+    if given then mean, variance = given(name) end
+    scales[name] = { mean, 1 / math.sqrt(variance + eps) }
+  end
+  for index, k in array.each(a.shape) do
+    local scale = scales[key(index)]
+    local value = (a.data[k] - scale[1]) * scale[2]
+    if weight then value = value * weight.data[index[2]] end
+    if bias then value = value + bias.data[index[2]] end
+    data[k] = value
+  end
+  return array.new(a.shape, data, a.dtype)
+end
+
+local function batch_norm(args, options)
+  local function given(c) return options.mean.data[c], options.var.data[c] end
+  return by_key(args[1], function(index) return index[2] end,
+    options.eps or 1e-5, args[2], args[3], not options.training and given)
+end
+
+local function group_norm(args, options)
+  local per_group = args[1].shape[2] // args[2]
+  return by_key(args[1], function(index)
+    return index[1] .. ":" .. (index[2] - 1) // per_group
+  end, options.eps or 1e-5, args[3], args[4])
+end
+
+local function instance_norm(args, options)
+  return group_norm({ args[1], args[1].shape[2], args[2], args[3] }, options)
+end
+
+local function rms_norm(args, options)
+  local a, weight = args[1], args[3]
+  local n, data = array.count(args[2]), {}
+  for first = 1, #a.data, n do
+    local square = 0.0
+    for k = first, first + n - 1 do square = square + a.data[k] ^ 2 / n end
+    local scale = 1 / math.sqrt(square + (options.eps or 1e-5))
+    for k = 1, n do
+      local value = a.data[first + k - 1] * scale
+      data[first + k - 1] = weight and value * weight.data[k] or value
+    end
+  end
+  return array.new(a.shape, data, a.dtype)
+end
+
 return {
+  batch_norm = batch_norm, group_norm = group_norm,
+  instance_norm = instance_norm, rms_norm = rms_norm,
   conv1d = conv(1), conv2d = conv(2), conv3d = conv(3),
   conv_transpose1d = conv_transpose(1), conv_transpose2d = conv_transpose(2),
   conv_transpose3d = conv_transpose(3),
