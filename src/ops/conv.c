@@ -183,7 +183,7 @@ static Status conv_make(Context *c, Args *a, const Windows *w, Convolution *v,
 static Status conv(Context *c, OpId op, int axes, Args *a, Tensor **r) {
   Windows w = windows_of(axes);
   Convolution v = {.what = CONV_VALUE};
-  Operands o = {NULL};
+  Operands o = {.other = NULL};
   const Tensor *self = a->at[0].tensor;
   Status s = conv_open(c, op, 6, a, &w, &v, &o);
   if (s == OK) s = conv_check(c, a, &w, &v, &o);
@@ -247,7 +247,7 @@ static Status conv_transpose(Context *c, OpId op, int axes, Args *a,
                              Tensor **r) {
   Windows w = windows_of(axes);
   Convolution v = {.what = CONV_TO_X};
-  Operands o = {NULL};
+  Operands o = {.other = NULL};
   const Tensor *self = a->at[0].tensor;
   Status s = conv_open(c, op, 7, a, &w, &v, &o);
   if (s == OK) s = transposed_check(c, op, a, &w, &v, &o);
@@ -317,7 +317,7 @@ static Status weight_open(Context *c, Args *a, Windows *w, Convolution *v,
 Status run_conv_weight(Context *c, Args *a, Tensor **r) {
   Windows w;
   Convolution v = {.what = CONV_TO_WEIGHT};
-  Operands o = {NULL};
+  Operands o = {.other = NULL};
   Status s = weight_open(c, a, &w, &v, &o);
   if (s == OK) {
     const int64_t lead[] = {v.out, v.in / v.groups};
